@@ -1,0 +1,108 @@
+//! `skilldb config`.
+
+use serde_json::{Value, json};
+
+use super::Context;
+use super::output::columns;
+use crate::config::{ColorChoice, HOME_FILE, Origin, PROJECT_FILE};
+use crate::error::Result;
+
+/// Show the settings in force
+///
+/// Precedence: flag, environment, .skilldb.yaml of the project, config.yaml of the home, default.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  skilldb config
+  skilldb config --origin           where each value comes from
+
+A config.yaml with every key:
+  roots:
+    - path: ~/work/skills
+      kind: external                local, project, external, bundled, hub, plugin
+      priority: 10                  lower comes first
+      writable: false
+      client: hermes
+  clients: [claude-code, codex]     their folders are roots, too
+  history:
+    supporting_mib: 64              most of supporting files kept as newest versions
+  color: auto                       auto, always, never")]
+pub(super) struct Args {
+    /// Show where each value comes from
+    #[arg(long)]
+    origin: bool,
+}
+
+pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
+    let settings = settings(context);
+    if context.out.json {
+        let list: Vec<Value> = settings
+            .iter()
+            .map(|(key, value, origin)| json!({"key": key, "value": value, "origin": origin}))
+            .collect();
+        return context.out.object(json!({"settings": list}));
+    }
+    let rows: Vec<Vec<String>> = settings
+        .into_iter()
+        .map(|(key, value, origin)| {
+            if args.origin {
+                vec![key, value, origin]
+            } else {
+                vec![key, value]
+            }
+        })
+        .collect();
+    columns(&rows)
+        .iter()
+        .try_for_each(|line| context.out.line(line))
+}
+
+fn settings(context: &Context) -> Vec<(String, String, String)> {
+    let config = &context.config;
+    let color = match config.color.value {
+        ColorChoice::Auto => "auto",
+        ColorChoice::Always => "always",
+        ColorChoice::Never => "never",
+    };
+    let mut settings = vec![
+        (
+            "home".to_owned(),
+            config.home.value.display().to_string(),
+            origin_words(&config.home.origin),
+        ),
+        (
+            "color".to_owned(),
+            color.to_owned(),
+            origin_words(&config.color.origin),
+        ),
+        (
+            "history.supporting_mib".to_owned(),
+            (config.support_budget.value / (1024 * 1024)).to_string(),
+            origin_words(&config.support_budget.origin),
+        ),
+    ];
+    for client in &config.clients {
+        settings.push((
+            "clients".to_owned(),
+            client.value.clone(),
+            origin_words(&client.origin),
+        ));
+    }
+    for root in &config.roots {
+        let words = format!("{} ({})", root.value.path.display(), root.value.kind);
+        settings.push(("roots".to_owned(), words, origin_words(&root.origin)));
+    }
+    settings
+}
+
+fn origin_words(origin: &Origin) -> String {
+    match origin {
+        Origin::Flag => "flag".to_owned(),
+        Origin::Environment(name) => format!("${name}"),
+        Origin::File(path) => {
+            let is_project = path.file_name().is_some_and(|name| name == PROJECT_FILE);
+            let what = if is_project { PROJECT_FILE } else { HOME_FILE };
+            format!("{what} ({})", path.display())
+        }
+        Origin::Default => "default".to_owned(),
+    }
+}

@@ -1,0 +1,158 @@
+//! The command line: one file a subcommand, holding its arguments, one call into the library, and
+//! what is printed. The only place for clap, the streams, colour and progress.
+
+mod completions;
+mod config;
+mod doctor;
+mod findings;
+mod list;
+mod man;
+mod output;
+mod path;
+mod progress;
+mod relink;
+mod roots;
+mod show;
+mod sql;
+mod sync;
+mod validate;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::config::{ColorChoice, Config, Flags};
+use crate::error::{Error, ErrorKind, Result};
+use crate::time::Timestamp;
+use output::Output;
+
+/// Keep the skills of your agents: SKILL.md files mirrored into SQLite, open to SQL
+#[derive(Debug, Parser)]
+#[command(
+    name = "skilldb",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    after_help = "Examples:
+  skilldb sync --client claude-code     mirror the skills Claude Code sees
+  skilldb sync ~/skills                 mirror a folder of skills
+  skilldb list                          what is there
+  skilldb show NAME                     one skill
+  skilldb sql duplicates                a named query
+  skilldb sql 'SELECT name, size FROM v_skill ORDER BY size DESC LIMIT 5'
+
+Exit codes: 0 fine (also: nothing to do), 1 problems found, refused or not found, 2 wrong usage or
+ambiguous name, 3 database locked, damaged or newer than this binary.
+Nothing leaves this machine."
+)]
+struct Cli {
+    /// Use this library's home folder instead of $SKILLDB_HOME or ~/.skilldb
+    #[arg(long, global = true, value_name = "DIR")]
+    home: Option<PathBuf>,
+    /// Print data as one JSON object
+    #[arg(long, global = true)]
+    json: bool,
+    /// When to colour
+    #[arg(long, global = true, value_enum, value_name = "WHEN")]
+    color: Option<When>,
+    /// Say nothing but data and problems
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Sync(sync::Args),
+    List(list::Args),
+    Show(show::Args),
+    Validate(validate::Args),
+    Roots(roots::Args),
+    Sql(sql::Args),
+    Doctor(doctor::Args),
+    Relink(relink::Args),
+    Config(config::Args),
+    Path(path::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+/// What every command gets.
+struct Context {
+    config: Config,
+    now: Timestamp,
+    out: Output,
+}
+
+/// Runs the command line and returns the exit code of the process.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            // A closed pipe has nobody left to tell.
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let (json, color) = (cli.json, cli.color.map(choice));
+    match execute(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let is_told = matches!(error, Error::ProblemsFound) || error.kind() == ErrorKind::Quiet;
+            if !is_told {
+                output::fail(&error, json, color.unwrap_or(ColorChoice::Auto));
+            }
+            ExitCode::from(error.kind().exit_code())
+        }
+    }
+}
+
+fn choice(when: When) -> ColorChoice {
+    match when {
+        When::Auto => ColorChoice::Auto,
+        When::Always => ColorChoice::Always,
+        When::Never => ColorChoice::Never,
+    }
+}
+
+fn execute(cli: Cli) -> Result<()> {
+    // These two describe the program itself and must work whatever the configuration says.
+    match &cli.command {
+        Command::Completions(args) => return completions::run(args),
+        Command::Man(args) => return man::run(args),
+        _ => {}
+    }
+    let config = Config::load(&Flags {
+        home: cli.home,
+        color: cli.color.map(choice),
+    })?;
+    let out = Output::new(config.color.value, cli.json, cli.quiet);
+    let now = config.clock.now();
+    let mut context = Context { config, now, out };
+    let result = match cli.command {
+        Command::Sync(args) => sync::run(&mut context, &args),
+        Command::List(args) => list::run(&mut context, &args),
+        Command::Show(args) => show::run(&mut context, &args),
+        Command::Validate(args) => validate::run(&mut context, &args),
+        Command::Roots(args) => roots::run(&mut context, &args),
+        Command::Sql(args) => sql::run(&mut context, &args),
+        Command::Doctor(args) => doctor::run(&mut context, &args),
+        Command::Relink(args) => relink::run(&mut context, &args),
+        Command::Config(args) => config::run(&mut context, &args),
+        Command::Path(args) => path::run(&mut context, &args),
+        Command::Completions(_) | Command::Man(_) => Ok(()),
+    };
+    // Data that was printed before a failure belongs to the reader all the same.
+    context.out.flush().and(result)
+}

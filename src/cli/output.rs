@@ -1,0 +1,324 @@
+//! Where words and data go: data to stdout, everything else to stderr.
+#![expect(clippy::print_stderr, reason = "the one place that prints")]
+
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+
+use serde_json::{Value, json};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::config::ColorChoice;
+use crate::error::{Error, Result};
+use crate::skill::Severity;
+
+/// The version of the shape of everything that `--json` prints.
+pub(super) const SCHEMA_VERSION: u32 = 1;
+
+/// Both streams, and how to write to them.
+pub(super) struct Output {
+    stdout: BufWriter<StdoutLock<'static>>,
+    /// Whether data is printed as JSON.
+    pub(super) json: bool,
+    quiet: bool,
+    color_out: bool,
+    color_err: bool,
+    /// Columns of the terminal that stdout is; `None` off a terminal.
+    pub(super) width: Option<usize>,
+}
+
+/// Colours used, by meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    Error,
+    Warning,
+    Good,
+    Dim,
+    Bold,
+}
+
+impl Style {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Error => "\x1b[1;31m",
+            Self::Warning => "\x1b[33m",
+            Self::Good => "\x1b[32m",
+            Self::Dim => "\x1b[2m",
+            Self::Bold => "\x1b[1m",
+        }
+    }
+
+    /// Returns the colour of a severity.
+    pub(super) fn of(severity: Severity) -> Self {
+        match severity {
+            Severity::Error => Self::Error,
+            Severity::Warning => Self::Warning,
+            Severity::Note => Self::Dim,
+        }
+    }
+}
+
+impl Output {
+    /// Makes the streams ready.
+    pub(super) fn new(color: ColorChoice, json: bool, quiet: bool) -> Self {
+        let wants = |is_terminal: bool| match color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => is_terminal,
+        };
+        let is_terminal = io::stdout().is_terminal();
+        let width = is_terminal.then(|| console_width().max(40));
+        Self {
+            stdout: BufWriter::with_capacity(32 * 1024, io::stdout().lock()),
+            json,
+            quiet,
+            color_out: wants(is_terminal),
+            color_err: wants(io::stderr().is_terminal()),
+            width,
+        }
+    }
+
+    /// Writes bytes as they are.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.stdout
+            .write_all(bytes)
+            .map_err(Error::io("write to", "stdout"))
+    }
+
+    /// Writes one line of data.
+    pub(super) fn line(&mut self, line: &str) -> Result<()> {
+        self.bytes(line.as_bytes())?;
+        self.bytes(b"\n")
+    }
+
+    /// Writes one JSON object, adding `schema_version` in front.
+    pub(super) fn object(&mut self, mut value: Value) -> Result<()> {
+        if let Some(map) = value.as_object_mut() {
+            map.shift_insert(0, "schema_version".to_owned(), json!(SCHEMA_VERSION));
+        }
+        let text = serde_json::to_string_pretty(&value).unwrap_or_default();
+        self.line(&text)
+    }
+
+    /// Says something that is no data, unless `--quiet`.
+    pub(super) fn say(&self, words: &str) {
+        if !self.quiet {
+            eprintln!("{words}");
+        }
+    }
+
+    /// Says something that must be seen even with `--quiet`.
+    pub(super) fn warn(&self, words: &str) {
+        eprintln!("{words}");
+    }
+
+    /// Paints words for stdout.
+    pub(super) fn paint(&self, style: Style, words: &str) -> String {
+        paint(self.color_out, style, words)
+    }
+
+    /// Paints words for stderr.
+    pub(super) fn paint_err(&self, style: Style, words: &str) -> String {
+        paint(self.color_err, style, words)
+    }
+
+    /// Writes what is still in the buffer.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        self.stdout.flush().map_err(Error::io("write to", "stdout"))
+    }
+}
+
+fn paint(color: bool, style: Style, words: &str) -> String {
+    if color {
+        format!("{}{words}\x1b[0m", style.code())
+    } else {
+        words.to_owned()
+    }
+}
+
+fn console_width() -> usize {
+    terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0))
+}
+
+/// Says what went wrong: `error:`, its causes, and what helps.
+pub(super) fn fail(error: &Error, json: bool, color: ColorChoice) {
+    if json {
+        let text = serde_json::to_string_pretty(&error_object(error)).unwrap_or_default();
+        // The error is the data here. A closed pipe has nobody left to tell.
+        let _ = writeln!(io::stdout(), "{text}");
+        return;
+    }
+    let colored =
+        color == ColorChoice::Always || (color == ColorChoice::Auto && io::stderr().is_terminal());
+    eprintln!("{} {error}", paint(colored, Style::Error, "error:"));
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        eprintln!("  caused by: {inner}");
+        cause = inner.source();
+    }
+    if let Error::AmbiguousName { candidates, .. } = error {
+        for candidate in candidates {
+            eprintln!(
+                "  {}  (#{}, {})",
+                candidate.address, candidate.id, candidate.path
+            );
+        }
+    }
+    if let Some(hint) = error.hint() {
+        eprintln!("{} {hint}", paint(colored, Style::Bold, "hint:"));
+    }
+}
+
+fn error_object(error: &Error) -> Value {
+    let (path, line) = match error {
+        Error::Config { path, line, .. } => (path.clone(), *line),
+        Error::Io { path, .. } | Error::NoFolder { path } | Error::NoLibrary { path } => {
+            (Some(path.clone()), None)
+        }
+        _ => (None, None),
+    };
+    let mut message = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        message = format!("{message}: {inner}");
+        cause = inner.source();
+    }
+    let mut object = json!({
+        "error": {
+            "code": error.code(),
+            "message": message,
+            "path": path.map(|path| path.to_string_lossy().into_owned()),
+            "line": line,
+            "hint": error.hint(),
+        }
+    });
+    if let Error::AmbiguousName { candidates, .. } = error {
+        let list: Vec<Value> = candidates
+            .iter()
+            .map(|c| json!({"id": c.id, "address": c.address, "path": c.path}))
+            .collect();
+        if let Some(map) = object.get_mut("error").and_then(Value::as_object_mut) {
+            map.insert("candidates".to_owned(), Value::Array(list));
+        }
+    }
+    object
+}
+
+/// Returns `1 skill`, `2 skills`.
+pub(super) fn plural(count: u64, noun: &str) -> String {
+    if count == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{} {noun}s", grouped(count))
+    }
+}
+
+/// Returns a number with thousands separators.
+pub(super) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Returns bytes as people read them.
+pub(super) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{}.{} kB", bytes / 1_000, bytes % 1_000 / 100),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+    }
+}
+
+/// Returns text on one line, without control characters, cut to a display width.
+pub(super) fn fit(text: &str, width: usize) -> String {
+    let flat = one_line(text);
+    if flat.width() <= width {
+        return flat;
+    }
+    let mut used = 0;
+    let mut cut = String::new();
+    for character in flat.chars() {
+        used += character.width().unwrap_or(0);
+        if used + 1 > width {
+            break;
+        }
+        cut.push(character);
+    }
+    cut.push('…');
+    cut
+}
+
+/// Returns text on one line, without control characters.
+pub(super) fn one_line(text: &str) -> String {
+    if !text.contains(|c: char| c.is_control()) {
+        return text.to_owned();
+    }
+    let spaced: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    spaced.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns rows as aligned columns; the last one is not padded.
+pub(super) fn columns(rows: &[Vec<String>]) -> Vec<String> {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..count)
+        .map(|column| {
+            rows.iter()
+                .filter_map(|row| row.get(column))
+                .map(|cell| cell.width())
+                .max()
+                .unwrap_or(0)
+        })
+        .collect();
+    rows.iter()
+        .map(|row| {
+            let mut line = String::new();
+            for (index, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                line.push_str(cell);
+                if index + 1 < row.len() {
+                    let padding = width.saturating_sub(cell.width()) + 2;
+                    line.extend(std::iter::repeat_n(' ', padding));
+                }
+            }
+            line
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_and_nouns_agree() {
+        assert_eq!(plural(1, "skill"), "1 skill");
+        assert_eq!(plural(0, "skill"), "0 skills");
+        assert_eq!(plural(1_234_567, "file"), "1,234,567 files");
+        assert_eq!(size(999), "999 bytes");
+        assert_eq!(size(12_345), "12.3 kB");
+        assert_eq!(size(64_000_000), "64.0 MB");
+    }
+
+    #[test]
+    fn text_is_cut_by_display_width() {
+        assert_eq!(fit("plain", 5), "plain");
+        assert_eq!(fit("a longer text", 8), "a longe…");
+        assert_eq!(fit("技能数据库", 7), "技能数…");
+        assert_eq!(fit("two\nlines", 20), "two lines");
+    }
+
+    #[test]
+    fn columns_are_aligned_by_display_width() {
+        let rows = vec![
+            vec!["技能".to_owned(), "x".to_owned()],
+            vec!["a".to_owned(), "y".to_owned()],
+        ];
+        assert_eq!(columns(&rows), vec!["技能  x", "a     y"]);
+    }
+}

@@ -1,0 +1,267 @@
+//! `skilldb show`.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::Context;
+use super::list::skill_object;
+use super::output::{Style, plural, size};
+use crate::error::{Error, Result};
+use crate::library::{Contained, contained};
+use crate::skill::{self, SkillText};
+use crate::store::{SkillAddress, SkillDetail, Store};
+
+/// Show one skill, or one file of it
+///
+/// Prints the file as it is on disk now. NAME is a declared name, a folder name, the end of a path
+/// (`category/folder`), a path, or `#id`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  skilldb show release-notes
+  skilldb show release-notes/references/style.md
+  skilldb show '#12' --json")]
+pub(super) struct Args {
+    /// The skill, and after a slash the file in it
+    #[arg(value_name = "NAME[/FILE]")]
+    name: String,
+}
+
+pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
+    let store = Store::open_read(&context.config.home.value, context.now)?;
+    let (skill, file) = find(context, &store, &args.name)?;
+    match file {
+        Some(file) => print_file(context, &skill, &file),
+        None if context.out.json => print_object(context, &store, &skill),
+        None => print_skill(context, &store, &skill),
+    }
+}
+
+/// Finds the skill, and the file when the name goes on after it.
+fn find(context: &Context, store: &Store, typed: &str) -> Result<(SkillAddress, Option<String>)> {
+    let first = match store.find_skill(&resolved(context, typed)) {
+        Ok(skill) => return Ok((skill, None)),
+        Err(error @ Error::SkillNotFound { .. }) => error,
+        Err(error) => return Err(error),
+    };
+    // `name/file`: the shortest name that is a skill takes the rest as its file.
+    for (at, _) in typed
+        .match_indices('/')
+        .skip(usize::from(typed.starts_with('/')))
+    {
+        let (name, file) = typed.split_at(at);
+        match store.find_skill(&resolved(context, name)) {
+            Ok(skill) => return Ok((skill, Some(file.trim_start_matches('/').to_owned()))),
+            Err(Error::SkillNotFound { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(first)
+}
+
+/// A path that is there is looked up as a path; everything else as typed.
+fn resolved(context: &Context, typed: &str) -> String {
+    let looks_like_path = typed.starts_with('/')
+        || typed.starts_with("./")
+        || typed.starts_with("../")
+        || typed == ".";
+    if !looks_like_path {
+        return typed.to_owned();
+    }
+    let path = context.config.cwd.join(typed);
+    let path = path.canonicalize().unwrap_or(path);
+    let is_skill_file = path
+        .file_name()
+        .is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
+    let folder = if is_skill_file {
+        path.parent().unwrap_or(&path)
+    } else {
+        &path
+    };
+    folder.to_string_lossy().into_owned()
+}
+
+fn print_file(context: &mut Context, skill: &SkillAddress, file: &str) -> Result<()> {
+    let folder = Path::new(&skill.path);
+    let path = match contained(folder, file) {
+        Contained::Inside(path) if path.is_file() => path,
+        Contained::Outside => {
+            return Err(Error::Escapes {
+                name: skill.name.clone(),
+                file: file.to_owned(),
+            });
+        }
+        Contained::Inside(_) | Contained::Missing => {
+            let store = Store::open_read(&context.config.home.value, context.now)?;
+            let files = store
+                .skill_detail(skill.id)?
+                .files
+                .into_iter()
+                .map(|(path, ..)| path)
+                .collect();
+            return Err(Error::FileNotFound {
+                name: skill.name.clone(),
+                file: file.to_owned(),
+                files,
+            });
+        }
+    };
+    let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
+    if context.out.json {
+        let text = String::from_utf8_lossy(&bytes);
+        return context.out.object(json!({"file": {"skill_id": skill.id, "skill": skill.name, "path": path.to_string_lossy(), "size": bytes.len(), "text": text}}));
+    }
+    context.out.bytes(&bytes)
+}
+
+fn read_skill_file(skill: &SkillAddress) -> Result<Vec<u8>> {
+    let path = Path::new(&skill.path).join(&skill.file_name);
+    fs::read(&path).map_err(Error::io("read", path))
+}
+
+fn print_skill(context: &mut Context, store: &Store, skill: &SkillAddress) -> Result<()> {
+    let bytes = read_skill_file(skill)?;
+    if context.out.width.is_some() {
+        let detail = store.skill_detail(skill.id)?;
+        let heading = format!(
+            "#{}  {}  {}  {}",
+            skill.id,
+            skill.path,
+            size(bytes.len() as u64),
+            plural(detail.files.len() as u64, "supporting file")
+        );
+        context
+            .out
+            .say(&context.out.paint_err(Style::Dim, &heading));
+    }
+    context.out.bytes(&bytes)?;
+    if context.out.width.is_some() && !bytes.ends_with(b"\n") {
+        context.out.bytes(b"\n")?;
+    }
+    Ok(())
+}
+
+fn print_object(context: &mut Context, store: &Store, skill: &SkillAddress) -> Result<()> {
+    let bytes = read_skill_file(skill)?;
+    let folder = Path::new(&skill.path)
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let text = skill::read(&bytes, &folder);
+    let detail = store.skill_detail(skill.id)?;
+    let row = store.skill_row(skill.id)?;
+    let mut object = row.as_ref().map(skill_object).unwrap_or_default();
+    if object.is_empty() {
+        object.insert("id".to_owned(), json!(skill.id));
+        object.insert("name".to_owned(), json!(skill.name));
+        object.insert("path".to_owned(), json!(skill.path));
+        object.insert("parse_status".to_owned(), json!("unreadable"));
+    }
+    // The file is the truth of the moment: where the mirror is behind, say what the file says.
+    object.insert("description".to_owned(), json!(text.description));
+    object.insert("declared_name".to_owned(), json!(text.declared_name));
+    add_text(&mut object, &text);
+    add_detail(&mut object, &detail);
+    let findings: Vec<Value> = text
+        .findings
+        .iter()
+        .map(|finding| {
+            json!({
+                "code": finding.code.as_str(),
+                "severity": finding.code.lenient().map(skill::Severity::as_str),
+                "strict_severity": finding.code.strict().as_str(),
+                "line": finding.line,
+                "column": finding.column,
+                "message": finding.message,
+                "suggestion": finding.suggestion,
+            })
+        })
+        .collect();
+    object.insert("diagnostics".to_owned(), Value::Array(findings));
+    let body = bytes.get(text.body_offset..).unwrap_or_default();
+    object.insert("body".to_owned(), json!(String::from_utf8_lossy(body)));
+    context.out.object(json!({"skill": object}))
+}
+
+/// Header fields that have a place of their own in the object.
+const OWN_PLACE: [&str; 9] = [
+    "name",
+    "description",
+    "license",
+    "compatibility",
+    "metadata",
+    "allowed-tools",
+    "argument-hint",
+    "disable-model-invocation",
+    "user-invocable",
+];
+
+fn add_text(object: &mut Map<String, Value>, text: &SkillText) {
+    let extra: Map<String, Value> = text
+        .header
+        .iter()
+        .filter(|(key, _)| !OWN_PLACE.contains(&key.as_str()))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    let metadata = text.header.get("metadata").cloned().unwrap_or(Value::Null);
+    let fields = &text.fields;
+    let parts = [
+        ("license", json!(fields.license)),
+        ("compatibility", json!(fields.compatibility)),
+        ("argument_hint", json!(fields.argument_hint)),
+        ("when_to_use", json!(fields.when_to_use)),
+        ("allowed_tools", json!(fields.allowed_tools)),
+        (
+            "disable_model_invocation",
+            json!(fields.disable_model_invocation),
+        ),
+        ("user_invocable", json!(fields.user_invocable)),
+        ("related", json!(fields.related)),
+        ("metadata", metadata),
+        ("extra", Value::Object(extra)),
+        ("frontmatter", Value::Object(text.header.clone())),
+        ("body_offset", json!(text.body_offset)),
+    ];
+    object.extend(
+        parts
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value)),
+    );
+}
+
+fn add_detail(object: &mut Map<String, Value>, detail: &SkillDetail) {
+    let conditions: Vec<Value> = detail
+        .conditions
+        .iter()
+        .map(|(kind, value)| json!({"kind": kind, "value": value}))
+        .collect();
+    let requirements: Vec<Value> = detail
+        .requirements
+        .iter()
+        .map(|(kind, name, description, required)| json!({"kind": kind, "name": name, "description": description, "required": required}))
+        .collect();
+    let config: Vec<Value> = detail
+        .config
+        .iter()
+        .map(|(key, description, default, prompt)| json!({"key": key, "description": description, "default": default, "prompt": prompt}))
+        .collect();
+    let files: Vec<Value> = detail
+        .files
+        .iter()
+        .map(|(path, kind, size, mode, target)| json!({"path": path, "kind": kind, "size": size, "mode": format!("{mode:04o}"), "link_target": target}))
+        .collect();
+    let parts = [
+        ("text_hash", json!(detail.text_hash)),
+        ("tags", json!(detail.tags)),
+        ("conditions", Value::Array(conditions)),
+        ("requirements", Value::Array(requirements)),
+        ("config", Value::Array(config)),
+        ("files", Value::Array(files)),
+    ];
+    object.extend(
+        parts
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value)),
+    );
+}

@@ -1,0 +1,255 @@
+//! `skilldb sql`.
+
+use std::io::Read;
+
+use clap::ValueEnum;
+use serde_json::{Map, Value as Json, json};
+
+use super::Context;
+use super::output::{Style, columns, one_line, plural};
+use crate::error::{Error, Result};
+use crate::store::{NAMED, Named, Rows, Store, Value};
+
+/// Ask the database: one statement, read-only
+///
+/// The views (`v_skill` and the others that --list prints) are the public face: their columns stay.
+/// Off a terminal: one row a line, tab-separated.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  skilldb sql --list
+  skilldb sql duplicates
+  skilldb sql 'SELECT category, count(*) FROM v_skill GROUP BY category'
+  skilldb sql 'SELECT name, size FROM v_skill ORDER BY size DESC LIMIT 3' --format csv")]
+pub(super) struct Args {
+    /// A SELECT, the name of a named query, or `-` for standard input
+    #[arg(value_name = "QUERY")]
+    query: Option<String>,
+    /// Print the named queries and the views with their columns
+    #[arg(long)]
+    list: bool,
+    /// How to print rows
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Aligned columns with a heading
+    Table,
+    /// One object
+    Json,
+    /// Comma-separated with a heading (RFC 4180)
+    Csv,
+    /// Tab-separated without a heading
+    Tsv,
+}
+
+const VIEWS: &str = "SELECT v.name, (SELECT group_concat(name, ', ') FROM pragma_table_info(v.name)) FROM sqlite_schema v WHERE v.type = 'view' ORDER BY v.name";
+
+pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
+    if args.list {
+        return list(context);
+    }
+    let sql = statement(args)?;
+    let store = Store::open_query(&context.config.home.value, context.now)?;
+    let rows = store.run_statement(&sql)?;
+    let default = if context.out.width.is_some() {
+        Format::Table
+    } else {
+        Format::Tsv
+    };
+    let format = if context.out.json {
+        Format::Json
+    } else {
+        args.format.unwrap_or(default)
+    };
+    match format {
+        Format::Table => table(context, &rows),
+        Format::Json => context.out.object(object(&rows)),
+        Format::Csv => csv(context, &rows),
+        Format::Tsv => rows.rows.iter().try_for_each(|row| {
+            let cells: Vec<String> = row.iter().map(|value| one_line(&text(value))).collect();
+            context.out.line(&cells.join("\t"))
+        }),
+    }
+}
+
+fn statement(args: &Args) -> Result<String> {
+    let typed = match args.query.as_deref() {
+        Some("-") => {
+            let mut sql = String::new();
+            std::io::stdin()
+                .read_to_string(&mut sql)
+                .map_err(Error::io("read", "stdin"))?;
+            sql
+        }
+        Some(typed) => typed.to_owned(),
+        None => {
+            return Err(Error::Usage {
+                message: "no statement".to_owned(),
+                hint: Some(
+                    "skilldb sql 'SELECT name FROM v_skill', or skilldb sql --list".to_owned(),
+                ),
+            });
+        }
+    };
+    if let Some(named) = NAMED.iter().find(|named| named.name == typed) {
+        return Ok(named.sql.to_owned());
+    }
+    let is_one_word = !typed.trim().is_empty()
+        && typed
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    if is_one_word {
+        let near = NAMED.iter().map(|named| named.name).max_by(|a, b| {
+            strsim::jaro_winkler(a, &typed).total_cmp(&strsim::jaro_winkler(b, &typed))
+        });
+        return Err(Error::Usage {
+            message: format!("`{typed}` is no named query"),
+            hint: near
+                .map(|near| format!("did you mean `{near}`? `skilldb sql --list` prints all")),
+        });
+    }
+    Ok(typed)
+}
+
+fn list(context: &mut Context) -> Result<()> {
+    let views = match Store::open_query(&context.config.home.value, context.now) {
+        Ok(store) => store.run_statement(VIEWS)?,
+        // The named queries can be read about before there is a library.
+        Err(Error::NoLibrary { .. }) => Rows::default(),
+        Err(error) => return Err(error),
+    };
+    if context.out.json {
+        let named: Vec<Json> = NAMED
+            .iter()
+            .map(|named| json!({"name": named.name, "question": named.question, "sql": named.sql}))
+            .collect();
+        let views: Vec<Json> = views
+            .rows
+            .iter()
+            .map(|row| json!({"name": row.first().map(text), "columns": row.get(1).map(text)}))
+            .collect();
+        return context
+            .out
+            .object(json!({"queries": named, "views": views}));
+    }
+    let queries: Vec<Vec<String>> = NAMED
+        .iter()
+        .map(|Named { name, question, .. }| vec![(*name).to_owned(), (*question).to_owned()])
+        .collect();
+    let heading = context.out.paint(Style::Bold, "Named queries");
+    context.out.line(&heading)?;
+    for line in columns(&queries) {
+        context.out.line(&format!("  {line}"))?;
+    }
+    if !views.rows.is_empty() {
+        let heading = context.out.paint(Style::Bold, "Views");
+        context.out.line(&heading)?;
+        let lines: Vec<Vec<String>> = views
+            .rows
+            .iter()
+            .map(|row| row.iter().map(text).collect())
+            .collect();
+        for line in columns(&lines) {
+            context.out.line(&format!("  {line}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn table(context: &mut Context, rows: &Rows) -> Result<()> {
+    let is_number = |column: usize| {
+        let mut values = rows
+            .rows
+            .iter()
+            .filter_map(|row| row.get(column))
+            .filter(|value| **value != Value::Null)
+            .peekable();
+        values.peek().is_some()
+            && values.all(|value| matches!(value, Value::Integer(_) | Value::Real(_)))
+    };
+    let mut lines = vec![rows.columns.clone()];
+    lines.extend(
+        rows.rows
+            .iter()
+            .map(|row| row.iter().map(|value| one_line(&text(value))).collect()),
+    );
+    for column in (0..rows.columns.len()).filter(|column| is_number(*column)) {
+        let width = lines
+            .iter()
+            .filter_map(|line| line.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+            .unwrap_or(0);
+        for cell in lines.iter_mut().filter_map(|line| line.get_mut(column)) {
+            *cell = format!("{cell:>width$}");
+        }
+    }
+    for (index, line) in columns(&lines).iter().enumerate() {
+        let line = if index == 0 {
+            context.out.paint(Style::Bold, line)
+        } else {
+            line.clone()
+        };
+        context.out.line(&line)?;
+    }
+    context.out.flush()?;
+    context
+        .out
+        .say(&format!("{}.", plural(rows.rows.len() as u64, "row")));
+    Ok(())
+}
+
+fn object(rows: &Rows) -> Json {
+    let objects: Vec<Json> = rows
+        .rows
+        .iter()
+        .map(|row| {
+            Json::Object(
+                rows.columns
+                    .iter()
+                    .cloned()
+                    .zip(row.iter().map(json_value))
+                    .collect::<Map<String, Json>>(),
+            )
+        })
+        .collect();
+    json!({"columns": rows.columns, "rows": objects})
+}
+
+fn json_value(value: &Value) -> Json {
+    match value {
+        Value::Null => Json::Null,
+        Value::Integer(number) => json!(number),
+        Value::Real(number) => json!(number),
+        Value::Text(words) => json!(words),
+        Value::Blob(length) => json!(format!("({length} bytes)")),
+    }
+}
+
+fn csv(context: &mut Context, rows: &Rows) -> Result<()> {
+    let quoted = |cell: &str| {
+        if cell.contains([',', '"', '\n', '\r']) {
+            format!("\"{}\"", cell.replace('"', "\"\""))
+        } else {
+            cell.to_owned()
+        }
+    };
+    let heading: Vec<String> = rows.columns.iter().map(|name| quoted(name)).collect();
+    context.out.line(&heading.join(","))?;
+    rows.rows.iter().try_for_each(|row| {
+        let cells: Vec<String> = row.iter().map(|value| quoted(&text(value))).collect();
+        context.out.line(&cells.join(","))
+    })
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Integer(number) => number.to_string(),
+        Value::Real(number) => number.to_string(),
+        Value::Text(words) => words.clone(),
+        Value::Blob(length) => format!("({length} bytes)"),
+    }
+}

@@ -1,0 +1,254 @@
+//! `skilldb sync`.
+
+mod report;
+
+use std::path::{Path, PathBuf};
+
+use self::report::{object, tell};
+use super::{Context, progress};
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::library::client::{self, ClientRoot, Scope};
+use crate::library::{Root, RootKind};
+use crate::store::Store;
+use crate::sync::{self, Options, Report};
+
+/// Reconcile the database with the files on disk
+///
+/// The folders named become roots of the library for good; without any, all known roots are synced.
+/// Files are only read: nothing below a root is ever changed by this.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  skilldb sync ~/skills                         add a folder of skills and mirror it
+  skilldb sync --client claude-code             the folders Claude Code looks in
+  skilldb sync --root project=.claude/skills    a folder with its kind
+  skilldb sync                                  all known roots again")]
+pub(super) struct Args {
+    /// Folders of skills to add and sync
+    #[arg(value_name = "ROOT")]
+    roots: Vec<PathBuf>,
+    /// A folder with its kind (local, project, external, bundled, hub, plugin) or client
+    #[arg(long = "root", value_name = "LABEL=PATH")]
+    labelled: Vec<String>,
+    /// The folders this client looks in, seen from the current folder
+    #[arg(long = "client", value_name = "CLIENT")]
+    clients: Vec<String>,
+    /// Empty the mirror tables and refill them from disk; history, usage and states stay
+    #[arg(long)]
+    rebuild: bool,
+    /// Read every file, whatever its stamps say
+    #[arg(long)]
+    checksum: bool,
+    /// Mark skills as missing even when most of a root vanished
+    #[arg(long)]
+    allow_mass_delete: bool,
+    /// Exit with 1 when a file could not be loaded
+    #[arg(long)]
+    strict: bool,
+    /// Say what would be done and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
+    let roots = wanted_roots(context, args)?;
+    if roots.is_empty() && !has_known_roots(context)? {
+        return nothing_to_sync(context);
+    }
+    let options = Options {
+        rebuild: args.rebuild,
+        checksum: args.checksum,
+        allow_mass_delete: args.allow_mass_delete,
+        dry_run: args.dry_run,
+        support_budget: context.config.support_budget.value,
+    };
+    let progress = progress::for_stderr();
+    let report = sync::sync(
+        &context.config.home.value,
+        &roots,
+        options,
+        context.now,
+        progress.as_ref(),
+    )?;
+    if context.out.json {
+        context.out.object(object(&report))?;
+    } else {
+        tell(&mut context.out, &report, args.dry_run)?;
+    }
+    let is_bad = !report.held_back.is_empty() || (args.strict && report.has_errors());
+    if is_bad {
+        Err(Error::ProblemsFound)
+    } else {
+        Ok(())
+    }
+}
+
+fn has_known_roots(context: &Context) -> Result<bool> {
+    match Store::open(&context.config.home.value, context.now)? {
+        Some(store) => Ok(!store.roots()?.is_empty()),
+        None => Ok(false),
+    }
+}
+
+/// The roots named on the command line; without any, those of the configuration. The library's own
+/// folder is a root as soon as it is there.
+fn wanted_roots(context: &Context, args: &Args) -> Result<Vec<Root>> {
+    let config = &context.config;
+    let mut roots: Vec<Root> = args
+        .roots
+        .iter()
+        .map(|path| config.root(path, RootKind::Local))
+        .collect();
+    for labelled in &args.labelled {
+        roots.push(labelled_root(config, labelled)?);
+    }
+    for name in &args.clients {
+        roots.extend(client_roots(config, name)?);
+    }
+    let is_named = !(args.roots.is_empty() && args.labelled.is_empty() && args.clients.is_empty());
+    if is_named {
+        if roots.is_empty() {
+            let message = format!(
+                "none of the folders of {} is there",
+                args.clients.join(", ")
+            );
+            let hint = Some("`skilldb roots --clients` lists where each client looks".to_owned());
+            return Err(Error::Usage { message, hint });
+        }
+        return Ok(without_doubles(roots));
+    }
+    let mut roots = configured_roots(config)?;
+    if roots.is_empty() {
+        return Ok(roots);
+    }
+    // Configured roots are wanted besides those that were named in earlier syncs.
+    if let Some(store) = Store::open(&config.home.value, context.now)? {
+        let known = store.roots()?;
+        roots.extend(known.into_iter().filter_map(|row| {
+            let kind = RootKind::parse(&row.kind)?;
+            Some(Root {
+                path: row.path,
+                kind,
+                priority: row.priority,
+                writable: row.writable,
+                client: row.client,
+            })
+        }));
+    }
+    Ok(without_doubles(roots))
+}
+
+fn configured_roots(config: &Config) -> Result<Vec<Root>> {
+    let mut roots: Vec<Root> = config
+        .roots
+        .iter()
+        .map(|setting| setting.value.clone())
+        .collect();
+    for name in &config.clients {
+        roots.extend(client_roots(config, &name.value)?);
+    }
+    let own = config.home.value.join("skills");
+    if own.is_dir() {
+        roots.push(config.root(&own, RootKind::Local));
+    }
+    Ok(roots)
+}
+
+fn without_doubles(roots: Vec<Root>) -> Vec<Root> {
+    let mut kept: Vec<Root> = Vec::with_capacity(roots.len());
+    for root in roots {
+        if !kept.iter().any(|other| other.path == root.path) {
+            kept.push(root);
+        }
+    }
+    kept
+}
+
+fn labelled_root(config: &Config, labelled: &str) -> Result<Root> {
+    let usage = |message| Error::Usage {
+        message,
+        hint: Some("write --root KIND=PATH, for example --root project=.claude/skills".to_owned()),
+    };
+    let Some((label, path)) = labelled.split_once('=') else {
+        return Err(usage(format!("`{labelled}` has no `=`")));
+    };
+    if let Some(kind) = RootKind::parse(label) {
+        return Ok(config.root(Path::new(path), kind));
+    }
+    let Some(client) = client::find(label) else {
+        return Err(usage(format!(
+            "`{label}` is neither a kind of root nor a client"
+        )));
+    };
+    let root = config.root(Path::new(path), RootKind::Local);
+    Ok(Root {
+        client: Some(client.id.clone()),
+        ..root
+    })
+}
+
+/// The folders of a client that are there.
+pub(super) fn client_roots(config: &Config, name: &str) -> Result<Vec<Root>> {
+    let client = find_client(name)?;
+    let roots = config.with_surroundings(|around| client::roots(client, around));
+    Ok(roots
+        .iter()
+        .filter(|root| root.path.is_dir())
+        .map(|root| client_root(config, root))
+        .collect())
+}
+
+fn client_root(config: &Config, root: &ClientRoot) -> Root {
+    let kind = match root.scope {
+        Scope::User => RootKind::Local,
+        Scope::Project => RootKind::Project,
+        Scope::Managed | Scope::System => RootKind::External,
+        Scope::Plugin => RootKind::Plugin,
+        Scope::Bundled => RootKind::Bundled,
+    };
+    let mut made = config.root(&root.path, kind);
+    made.writable = root.writable;
+    made.priority = i64::from(root.rank);
+    made
+}
+
+/// Finds a client by its id or an alias.
+pub(super) fn find_client(name: &str) -> Result<&'static client::Client> {
+    client::find(name).ok_or_else(|| Error::UnknownClient {
+        name: name.to_owned(),
+        similar: client::suggest(name).map(str::to_owned),
+    })
+}
+
+/// Nothing is known yet: names the folders of clients that are there, with the command that adds them.
+fn nothing_to_sync(context: &mut Context) -> Result<()> {
+    if context.out.json {
+        context.out.object(object(&Report::default()))?;
+    }
+    context
+        .out
+        .say("Nothing to sync: this library has no roots yet.");
+    let mut found = Vec::new();
+    for client in client::all()
+        .iter()
+        .filter(|client| !client.id.starts_with("agentskills"))
+    {
+        let folders = client_roots(&context.config, &client.id)?;
+        if let Some(folder) = folders.first() {
+            found.push(format!(
+                "  skilldb sync --client {:<14} ({})",
+                client.id,
+                folder.path.display()
+            ));
+        }
+    }
+    if found.is_empty() {
+        context
+            .out
+            .say("Name a folder of skills: skilldb sync FOLDER");
+    } else {
+        context.out.say("Folders of these clients are here:");
+        found.iter().for_each(|line| context.out.say(line));
+    }
+    Ok(())
+}

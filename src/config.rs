@@ -1,0 +1,410 @@
+//! Settings: flags, environment, project file, home file, defaults, in this order. The only reader of
+//! the environment.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::error::{Error, Result};
+use crate::library::client::{self, Surroundings};
+use crate::library::{Root, RootKind};
+use crate::time::{Clock, Timestamp};
+
+/// The configuration file in the library's home.
+pub const HOME_FILE: &str = "config.yaml";
+/// The configuration file of a project, looked for from the current folder upwards.
+pub const PROJECT_FILE: &str = ".skilldb.yaml";
+const DEFAULT_SUPPORT_MIB: u64 = 64;
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// A flag of the command line.
+    Flag,
+    /// An environment variable.
+    Environment(&'static str),
+    /// A configuration file.
+    File(PathBuf),
+    /// Nobody set it.
+    Default,
+}
+
+/// A value and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting<T> {
+    /// The value in force.
+    pub value: T,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ColorChoice {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What flags say; `None` where nothing was typed.
+#[derive(Debug, Clone, Default)]
+pub struct Flags {
+    /// `--home`.
+    pub home: Option<PathBuf>,
+    /// `--color`.
+    pub color: Option<ColorChoice>,
+}
+
+/// All settings in force.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The library's home folder.
+    pub home: Setting<PathBuf>,
+    /// When to colour.
+    pub color: Setting<ColorChoice>,
+    /// Roots from files and environment, in order.
+    pub roots: Vec<Setting<Root>>,
+    /// Clients whose folders are roots, too.
+    pub clients: Vec<Setting<String>>,
+    /// Most bytes of supporting files the history holds as newest versions.
+    pub support_budget: Setting<u64>,
+    /// Where "now" comes from.
+    pub clock: Clock,
+    /// The current folder, links resolved.
+    pub cwd: PathBuf,
+    /// The user's home folder, links resolved.
+    pub user_home: PathBuf,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    roots: Vec<FileRoot>,
+    #[serde(default)]
+    clients: Vec<String>,
+    history: Option<FileHistory>,
+    color: Option<ColorChoice>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileRoot {
+    path: String,
+    kind: Option<String>,
+    priority: Option<i64>,
+    writable: Option<bool>,
+    client: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileHistory {
+    supporting_mib: Option<u64>,
+}
+
+/// Keys of the files, for "did you mean".
+const KEYS: [&str; 10] = [
+    "roots",
+    "clients",
+    "history",
+    "color",
+    "path",
+    "kind",
+    "priority",
+    "writable",
+    "client",
+    "supporting_mib",
+];
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the only reader of the environment"
+)]
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+impl Config {
+    /// Reads all settings.
+    ///
+    /// # Errors
+    /// [`Error::Config`] naming file and line; [`Error::Io`] for a file that is there but cannot be read.
+    pub fn load(flags: &Flags) -> Result<Self> {
+        let cwd = std::env::current_dir().map_err(Error::io("find the current folder", "."))?;
+        let user_home = variable("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
+        let user_home = user_home.canonicalize().unwrap_or(user_home);
+        let home = home_setting(flags, &user_home, &cwd);
+        let home_file = home.value.join(HOME_FILE);
+        let project_file = cwd
+            .ancestors()
+            .map(|folder| folder.join(PROJECT_FILE))
+            .find(|path| path.is_file());
+        let mut config = Self {
+            home,
+            color: Setting {
+                value: ColorChoice::Auto,
+                origin: Origin::Default,
+            },
+            roots: Vec::new(),
+            clients: Vec::new(),
+            support_budget: Setting {
+                value: DEFAULT_SUPPORT_MIB * 1024 * 1024,
+                origin: Origin::Default,
+            },
+            clock: clock()?,
+            cwd,
+            user_home,
+        };
+        config.add_file(&home_file)?;
+        if let Some(path) = project_file.filter(|path| *path != home_file) {
+            config.add_file(&path)?;
+        }
+        config.add_environment();
+        if let Some(color) = flags.color {
+            config.color = Setting {
+                value: color,
+                origin: Origin::Flag,
+            };
+        }
+        Ok(config)
+    }
+
+    fn add_environment(&mut self) {
+        if let Some(list) = variable("SKILLDB_ROOTS") {
+            let origin = Origin::Environment("SKILLDB_ROOTS");
+            let paths: Vec<PathBuf> = std::env::split_paths(&list)
+                .filter(|path| !path.as_os_str().is_empty())
+                .collect();
+            for path in paths {
+                let value = self.root(&path, RootKind::Local);
+                self.roots.push(Setting {
+                    value,
+                    origin: origin.clone(),
+                });
+            }
+        }
+        if variable("NO_COLOR").is_some() {
+            self.color = Setting {
+                value: ColorChoice::Never,
+                origin: Origin::Environment("NO_COLOR"),
+            };
+        } else if variable("CLICOLOR_FORCE").is_some_and(|value| value != "0") {
+            self.color = Setting {
+                value: ColorChoice::Always,
+                origin: Origin::Environment("CLICOLOR_FORCE"),
+            };
+        }
+    }
+
+    fn add_file(&mut self, path: &Path) -> Result<()> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(Error::io("read", path)(error)),
+        };
+        let file = parse(path, &text)?;
+        let origin = Origin::File(path.to_path_buf());
+        let folder = path.parent().unwrap_or(Path::new("."));
+        for root in file.roots {
+            let value = self.file_root(path, folder, root)?;
+            self.roots.push(Setting {
+                value,
+                origin: origin.clone(),
+            });
+        }
+        self.clients
+            .extend(file.clients.into_iter().map(|value| Setting {
+                value,
+                origin: origin.clone(),
+            }));
+        if let Some(color) = file.color {
+            self.color = Setting {
+                value: color,
+                origin: origin.clone(),
+            };
+        }
+        if let Some(mib) = file.history.and_then(|history| history.supporting_mib) {
+            self.support_budget = Setting {
+                value: mib.saturating_mul(1024 * 1024),
+                origin,
+            };
+        }
+        Ok(())
+    }
+
+    fn file_root(&self, file: &Path, folder: &Path, root: FileRoot) -> Result<Root> {
+        let kind = match &root.kind {
+            None => RootKind::Local,
+            Some(word) => RootKind::parse(word).ok_or_else(|| Error::Config {
+                path: Some(file.to_path_buf()),
+                line: None,
+                message: format!("`{word}` is no kind of root"),
+                hint: Some("one of local, project, external, bundled, hub, plugin".to_owned()),
+            })?,
+        };
+        let mut value = self.root(&folder.join(self.expand(&root.path)), kind);
+        value.priority = root.priority.unwrap_or(value.priority);
+        value.writable = root.writable.unwrap_or(value.writable);
+        value.client = root.client.or(value.client);
+        Ok(value)
+    }
+
+    fn expand(&self, path: &str) -> PathBuf {
+        match path.strip_prefix("~/") {
+            Some(rest) => self.user_home.join(rest),
+            None if path == "~" => self.user_home.clone(),
+            None => PathBuf::from(path),
+        }
+    }
+
+    /// Makes a root of a path: absolute, links resolved, with the client whose folder it is if there
+    /// is exactly one.
+    #[must_use]
+    pub fn root(&self, path: &Path, kind: RootKind) -> Root {
+        let path = self.cwd.join(path);
+        let path = path.canonicalize().unwrap_or(path);
+        let client = self.client_of(&path);
+        Root {
+            path,
+            kind,
+            priority: 0,
+            writable: kind.is_writable(),
+            client,
+        }
+    }
+
+    fn client_of(&self, path: &Path) -> Option<String> {
+        let is_its_own = |client: &&client::Client| {
+            let roots = self.with_surroundings(|around| client::roots(client, around));
+            roots.iter().any(|root| {
+                root.path == path || root.path.canonicalize().is_ok_and(|real| real == path)
+            })
+        };
+        let mut owners = client::all()
+            .iter()
+            .filter(|client| !client.id.starts_with("agentskills"))
+            .filter(is_its_own);
+        match (owners.next(), owners.next()) {
+            (Some(only), None) => Some(only.id.clone()),
+            _ => None,
+        }
+    }
+
+    /// Calls `ask` with what the resolver of client folders needs to know about the caller.
+    pub fn with_surroundings<T>(&self, ask: impl FnOnce(&Surroundings<'_>) -> T) -> T {
+        self.with_surroundings_in(&self.cwd, ask)
+    }
+
+    /// As [`Config::with_surroundings`], as if `cwd` were the current folder.
+    pub fn with_surroundings_in<T>(
+        &self,
+        cwd: &Path,
+        ask: impl FnOnce(&Surroundings<'_>) -> T,
+    ) -> T {
+        let env = |name: &str| variable(name).map(PathBuf::from);
+        let is_repo_root = |folder: &Path| folder.join(".git").exists();
+        ask(&Surroundings {
+            home: &self.user_home,
+            cwd,
+            env: &env,
+            is_repo_root: &is_repo_root,
+        })
+    }
+}
+
+fn home_setting(flags: &Flags, user_home: &Path, cwd: &Path) -> Setting<PathBuf> {
+    let (path, origin) = match (&flags.home, variable("SKILLDB_HOME")) {
+        (Some(path), _) => (path.clone(), Origin::Flag),
+        (None, Some(path)) => (PathBuf::from(path), Origin::Environment("SKILLDB_HOME")),
+        (None, None) => (user_home.join(".skilldb"), Origin::Default),
+    };
+    Setting {
+        value: cwd.join(path),
+        origin,
+    }
+}
+
+fn clock() -> Result<Clock> {
+    let Some(text) = variable("SKILLDB_NOW") else {
+        return Ok(Clock::System);
+    };
+    let text = text.to_string_lossy();
+    Timestamp::parse(&text)
+        .map(Clock::Fixed)
+        .ok_or_else(|| Error::Config {
+            path: None,
+            line: None,
+            message: format!("SKILLDB_NOW is `{text}`, which is no time"),
+            hint: Some("write it like 2026-01-02T03:04:05.678Z".to_owned()),
+        })
+}
+
+fn parse(path: &Path, text: &str) -> Result<File> {
+    if text
+        .lines()
+        .all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
+    {
+        return Ok(File::default());
+    }
+    serde_yaml::from_str(text).map_err(|error| {
+        let line = error
+            .location()
+            .and_then(|location| u32::try_from(location.line()).ok());
+        let words = error.to_string();
+        let message = words
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches("error: ")
+            .to_owned();
+        let hint = unknown_key(&words).map(|key| match nearest_key(key) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known keys: {}", KEYS.join(", ")),
+        });
+        Error::Config {
+            path: Some(path.to_path_buf()),
+            line,
+            message,
+            hint,
+        }
+    })
+}
+
+fn unknown_key(words: &str) -> Option<&str> {
+    let (_, rest) = words.split_once("unknown field `")?;
+    rest.split_once('`').map(|(key, _)| key)
+}
+
+fn nearest_key(key: &str) -> Option<&'static str> {
+    let near = KEYS
+        .into_iter()
+        .map(|known| (strsim::damerau_levenshtein(known, key), known))
+        .min()?;
+    (near.0 <= 2).then_some(near.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_keys_are_refused_with_a_suggestion() {
+        let error = parse(Path::new("config.yaml"), "roots: []\nclientz: [codex]\n").unwrap_err();
+        assert!(error.to_string().starts_with("config.yaml:2: "), "{error}");
+        assert_eq!(error.hint().unwrap(), "did you mean `clients`?");
+    }
+
+    #[test]
+    fn a_file_of_comments_sets_nothing() {
+        let file = parse(Path::new("config.yaml"), "# roots:\n\n").unwrap();
+        assert!(file.roots.is_empty() && file.clients.is_empty());
+    }
+}

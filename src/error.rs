@@ -1,0 +1,371 @@
+//! What can go wrong, told as situations with data. Words for people are made from these in `cli`.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::store::Candidate;
+
+/// The result of anything in this crate that can fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What went wrong, told as a situation.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No skill answers to this name.
+    #[error("no skill named `{name}`")]
+    SkillNotFound {
+        /// The name as typed.
+        name: String,
+        /// Names that are spelt much alike, nearest first.
+        similar: Vec<String>,
+    },
+    /// Several skills answer to this name.
+    #[error("`{name}` names {} skills", candidates.len())]
+    AmbiguousName {
+        /// The name as typed.
+        name: String,
+        /// All of them, with the form that picks each.
+        candidates: Vec<Candidate>,
+    },
+    /// The skill exists, the file in it does not.
+    #[error("skill `{name}` has no file `{file}`")]
+    FileNotFound {
+        /// The skill's name.
+        name: String,
+        /// The file as typed, relative to the skill's folder.
+        file: String,
+        /// The files it has.
+        files: Vec<String>,
+    },
+    /// The path would lead out of the skill's folder.
+    #[error("`{file}` leads out of the folder of skill `{name}`")]
+    Escapes {
+        /// The skill's name.
+        name: String,
+        /// The path as typed.
+        file: String,
+    },
+    /// A folder that was named as a root is not there or is no folder.
+    #[error("no folder at {path}")]
+    NoFolder {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// The root is not among the known ones.
+    #[error("{path} is not a root of this library")]
+    UnknownRoot {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// Two roots of which one contains the other would list the same folder twice.
+    #[error("{path} lies {} the root {other}", if *inside { "inside" } else { "around" })]
+    NestedRoot {
+        /// The path as given.
+        path: PathBuf,
+        /// The root that is already known.
+        other: PathBuf,
+        /// Whether `path` lies inside `other` (or around it).
+        inside: bool,
+    },
+    /// No client goes by this id.
+    #[error("no client named `{name}`")]
+    UnknownClient {
+        /// The id as typed.
+        name: String,
+        /// The nearest known id.
+        similar: Option<String>,
+    },
+    /// A command was given words that do not fit together.
+    #[error("{message}")]
+    Usage {
+        /// What does not fit.
+        message: String,
+        /// What to type instead.
+        hint: Option<String>,
+    },
+    /// A setting in a configuration file or variable cannot be used.
+    #[error("{}{message}", location(path.as_ref(), *line))]
+    Config {
+        /// The file, when it came from one.
+        path: Option<PathBuf>,
+        /// The line in it, from 1.
+        line: Option<u32>,
+        /// What is wrong.
+        message: String,
+        /// What to write instead.
+        hint: Option<String>,
+    },
+    /// There is no database yet and the command only reads.
+    #[error("no library at {path} yet")]
+    NoLibrary {
+        /// Where the database would be.
+        path: PathBuf,
+    },
+    /// Another process holds the library's lock.
+    #[error("another skilldb is changing the library at {home}")]
+    Locked {
+        /// The library's home folder.
+        home: PathBuf,
+    },
+    /// The database was written by a newer skilldb.
+    #[error(
+        "database {path} was written by a newer skilldb (schema {found}, this one knows {known})"
+    )]
+    NewerSchema {
+        /// The database file.
+        path: PathBuf,
+        /// The schema number found.
+        found: i32,
+        /// The newest schema number this binary knows.
+        known: i32,
+    },
+    /// A migration was changed after it was applied, or could not be applied.
+    #[error("database {path}: {message}")]
+    Migration {
+        /// The database file.
+        path: PathBuf,
+        /// What the migration runner says.
+        message: String,
+    },
+    /// A relink that would join two things that cannot be one life.
+    #[error("cannot relink `{old}` to `{new}`: {reason}")]
+    Relink {
+        /// The row whose life should go on.
+        old: String,
+        /// The row it should go on in.
+        new: String,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// A statement typed by a person that SQLite refuses.
+    #[error("{message}")]
+    Sql {
+        /// What SQLite says.
+        message: String,
+    },
+    /// The operating system refused something.
+    #[error("could not {action} {path}")]
+    Io {
+        /// What was being done, as a verb that fits before the path.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// SQLite refused something.
+    #[error("could not {context} in the database")]
+    Database {
+        /// What was being done, as a verb phrase.
+        context: &'static str,
+        /// What SQLite says.
+        source: rusqlite::Error,
+    },
+    /// A closed pipe: the reader has seen enough. Quiet, exit code 0.
+    #[error("output closed")]
+    OutputClosed,
+    /// Problems were found and printed already; only the exit code is left to set.
+    #[error("problems found")]
+    ProblemsFound,
+}
+
+fn location(path: Option<&PathBuf>, line: Option<u32>) -> String {
+    match (path, line) {
+        (Some(path), Some(line)) => format!("{}:{line}: ", path.display()),
+        (Some(path), None) => format!("{}: ", path.display()),
+        (None, _) => String::new(),
+    }
+}
+
+/// Families of errors; each has one exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// Something was refused or is not there: exit 1.
+    Refused,
+    /// Wrong words on the command line or an ambiguous name: exit 2.
+    Usage,
+    /// The store is locked, damaged or newer than this binary: exit 3.
+    Store,
+    /// Nothing went wrong: exit 0.
+    Quiet,
+}
+
+impl ErrorKind {
+    /// Returns the exit code of the process.
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Quiet => 0,
+            Self::Refused => 1,
+            Self::Usage => 2,
+            Self::Store => 3,
+        }
+    }
+}
+
+impl Error {
+    /// Returns a function that adds what was being done to an `io::Error`, for `map_err`.
+    pub fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| match source.kind() {
+            io::ErrorKind::BrokenPipe => Self::OutputClosed,
+            _ => Self::Io {
+                action,
+                path,
+                source,
+            },
+        }
+    }
+
+    /// Returns a function that adds what was being done to a `rusqlite::Error`, for `map_err`.
+    pub fn database(context: &'static str) -> impl FnOnce(rusqlite::Error) -> Self {
+        move |source| Self::Database { context, source }
+    }
+
+    /// Returns the family, which decides the exit code.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::SkillNotFound { .. }
+            | Self::FileNotFound { .. }
+            | Self::Escapes { .. }
+            | Self::NoFolder { .. }
+            | Self::UnknownRoot { .. }
+            | Self::NestedRoot { .. }
+            | Self::NoLibrary { .. }
+            | Self::Relink { .. }
+            | Self::Sql { .. }
+            | Self::Io { .. }
+            | Self::ProblemsFound => ErrorKind::Refused,
+            Self::AmbiguousName { .. }
+            | Self::UnknownClient { .. }
+            | Self::Usage { .. }
+            | Self::Config { .. } => ErrorKind::Usage,
+            Self::Locked { .. }
+            | Self::NewerSchema { .. }
+            | Self::Migration { .. }
+            | Self::Database { .. } => ErrorKind::Store,
+            Self::OutputClosed => ErrorKind::Quiet,
+        }
+    }
+
+    /// Returns the stable word that stands for the situation in `--json`.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::SkillNotFound { .. } => "skill-not-found",
+            Self::AmbiguousName { .. } => "ambiguous-name",
+            Self::FileNotFound { .. } => "file-not-found",
+            Self::Escapes { .. } => "path-escapes",
+            Self::NoFolder { .. } => "no-folder",
+            Self::UnknownRoot { .. } => "unknown-root",
+            Self::NestedRoot { .. } => "nested-root",
+            Self::UnknownClient { .. } => "unknown-client",
+            Self::Usage { .. } => "usage",
+            Self::Config { .. } => "config",
+            Self::NoLibrary { .. } => "no-library",
+            Self::Locked { .. } => "locked",
+            Self::NewerSchema { .. } => "newer-schema",
+            Self::Migration { .. } => "migration",
+            Self::Relink { .. } => "relink",
+            Self::Sql { .. } => "sql",
+            Self::Io { .. } => "io",
+            Self::Database { .. } => "database",
+            Self::OutputClosed => "output-closed",
+            Self::ProblemsFound => "problems-found",
+        }
+    }
+
+    /// Returns the next thing to do, as one sentence without a full stop.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::SkillNotFound { similar, .. } => Some(match similar.split_first() {
+                None => "`skilldb list` shows what is there; `skilldb sync` looks for new folders"
+                    .to_owned(),
+                Some((only, [])) => format!("did you mean `{only}`?"),
+                Some(_) => format!("did you mean one of: {}", quoted(similar)),
+            }),
+            Self::AmbiguousName { candidates, .. } => {
+                let forms: Vec<String> = candidates.iter().map(|c| c.address.clone()).collect();
+                Some(format!("say which: {}", quoted(&forms)))
+            }
+            Self::FileNotFound { files, .. } if files.is_empty() => {
+                Some("it has no supporting files".to_owned())
+            }
+            Self::FileNotFound { files, .. } => Some(format!("it has {}", quoted(files))),
+            Self::Escapes { .. } => Some("name a file below the skill's own folder".to_owned()),
+            Self::NoFolder { .. } => {
+                Some("if it lies on a disk that is not mounted, mount it first".to_owned())
+            }
+            Self::UnknownRoot { .. } => Some("`skilldb roots` lists them".to_owned()),
+            Self::NestedRoot { other, inside, .. } => Some(if *inside {
+                "it is part of that root already: run `skilldb sync`".to_owned()
+            } else {
+                format!("run `skilldb roots remove {}` first", other.display())
+            }),
+            Self::UnknownClient { similar, .. } => Some(match similar {
+                Some(id) => format!("did you mean `{id}`?"),
+                None => "`skilldb roots --clients` lists the known ones".to_owned(),
+            }),
+            Self::Usage { hint, .. } | Self::Config { hint, .. } => hint.clone(),
+            Self::NoLibrary { .. } => Some(
+                "`skilldb sync FOLDER` or `skilldb sync --client claude-code` makes one".to_owned(),
+            ),
+            Self::Locked { .. } => Some("wait until it is done, then run this again".to_owned()),
+            Self::NewerSchema { .. } => Some("update skilldb; nothing was changed".to_owned()),
+            Self::Migration { .. } | Self::Database { .. } => self.database_hint(),
+            Self::Relink { .. } => Some("`skilldb list --missing` shows the ids".to_owned()),
+            Self::Sql { .. } => {
+                Some("`skilldb sql --list` prints the views and the named queries".to_owned())
+            }
+            Self::Io { source, .. } => io_hint(source),
+            Self::OutputClosed | Self::ProblemsFound => None,
+        }
+    }
+
+    fn database_hint(&self) -> Option<String> {
+        use rusqlite::ErrorCode;
+        let Self::Database { source, .. } = self else {
+            return Some("run `skilldb doctor`".to_owned());
+        };
+        let words = match source.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                "another skilldb is writing; run this again"
+            }
+            Some(ErrorCode::DiskFull) => "the disk is full; nothing was changed",
+            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                "check the permissions of the library's home folder (`skilldb path home`)"
+            }
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                "run `skilldb doctor`; the SKILL.md files are not touched by this"
+            }
+            _ => "run `skilldb doctor`",
+        };
+        Some(words.to_owned())
+    }
+}
+
+fn io_hint(source: &io::Error) -> Option<String> {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => Some("check who owns it and its permissions".to_owned()),
+        io::ErrorKind::StorageFull => Some("the disk is full; nothing was changed".to_owned()),
+        io::ErrorKind::ReadOnlyFilesystem => Some("the file system is read-only".to_owned()),
+        _ => None,
+    }
+}
+
+fn quoted(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let mut text = names
+        .iter()
+        .take(SHOWN)
+        .map(|n| format!("`{n}`"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    if names.len() > SHOWN {
+        text.push_str(", …");
+    }
+    text
+}

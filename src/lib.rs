@@ -1,0 +1,24 @@
+//! skilldb keeps the skills of your agents: `SKILL.md` files stay the source of truth, a SQLite
+//! database mirrors them and remembers what no file can say.
+//!
+//! ```text
+//!   cli  ->  sync  ->  store    (SQL)
+//!              |   ->  library  (file tree)
+//!              v
+//!            skill   (pure: bytes in, facts out), time, error
+//! ```
+//!
+//! Arrows point down only. `store` and `library` do not know each other; `sync` joins them.
+//! See `ARCHITECTURE.md` for the rules and the reasons.
+
+pub mod cli;
+pub mod config;
+pub mod error;
+pub mod library;
+pub mod skill;
+pub mod store;
+pub mod sync;
+pub mod time;
+pub mod validate;
+
+pub use error::{Error, Result};

@@ -1,0 +1,17 @@
+//! Skills on disk: roots, the walk, what `stat` says. Knows nothing of the database.
+
+pub mod client;
+pub mod files;
+mod finding;
+pub mod root;
+mod skip;
+pub mod stat;
+pub mod unit;
+pub mod walk;
+
+pub use files::{Contained, contained};
+pub use finding::{WalkCode, WalkFinding};
+pub use root::{Root, RootKind};
+pub use skip::skipped_folders;
+pub use stat::Stat;
+pub use unit::{Entry, EntryKind, Probe, Unit};

@@ -1,0 +1,98 @@
+//! Opens connections. The one function through which every connection to the database comes.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::error::{Error, Result};
+
+/// What a connection is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Read and write an existing database.
+    ReadWrite,
+    /// Read an existing database.
+    Read,
+    /// Read, and refuse every statement that would write: for statements typed by people.
+    Query,
+    /// Fill a file nobody else can see yet: no journal and no fsync, because a crash only loses a
+    /// file that was never published.
+    Build,
+}
+
+/// How long a connection waits for another writer before it gives up.
+const BUSY_FOR: Duration = Duration::from_secs(5);
+const STATEMENTS: usize = 64;
+
+/// Opens `path`, which must exist unless the mode is [`Mode::Build`].
+///
+/// # Errors
+/// [`Error::Database`] when the file is no database or cannot be opened.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one function that opens a connection"
+)]
+pub(super) fn open(path: &Path, mode: Mode) -> Result<Connection> {
+    let access = match mode {
+        Mode::ReadWrite => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        Mode::Build => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+        Mode::Read | Mode::Query => OpenFlags::SQLITE_OPEN_READ_ONLY,
+    };
+    let mut connection =
+        Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+            .map_err(Error::database("open the file"))?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    configure(&mut connection, mode).map_err(Error::database("set up a connection"))?;
+    Ok(connection)
+}
+
+fn configure(connection: &mut Connection, mode: Mode) -> rusqlite::Result<()> {
+    // A fixed 0.5 ms nap beats SQLite's own schedule, which starves writers for seconds under load;
+    // the jitter keeps eight processes that wake together from meeting again.
+    connection.busy_handler(Some(nap))?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    match mode {
+        Mode::ReadWrite => {
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
+            use_wal(connection)?;
+            connection.execute_batch("PRAGMA synchronous = NORMAL;")
+        }
+        Mode::Build => connection.execute_batch(
+            "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -4096;",
+        ),
+        Mode::Read => Ok(()),
+        Mode::Query => connection.execute_batch("PRAGMA query_only = ON;"),
+    }
+}
+
+/// Puts the database into WAL mode unless it is already; stays with what there is on a file system
+/// that cannot (WAL needs shared memory, which network file systems lack).
+fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
+    // Asking first matters: setting it takes a lock, and every process would queue for it.
+    let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+    if mode == "wal" {
+        return Ok(());
+    }
+    match connection.query_row("PRAGMA journal_mode = WAL", [], |row| {
+        row.get::<_, String>(0)
+    }) {
+        Ok(_) => Ok(()),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn nap(tries: i32) -> bool {
+    let pause = Duration::from_micros(
+        400 + 200 * (u64::from(std::process::id() ^ tries.unsigned_abs()) % 3),
+    );
+    // Tries are counted in naps of about 0.6 ms on average, timer slack included.
+    let limit = i32::try_from(BUSY_FOR.as_micros() / 600).unwrap_or(i32::MAX);
+    std::thread::sleep(pause);
+    tries < limit
+}

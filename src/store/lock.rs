@@ -1,0 +1,54 @@
+//! The one lock of a library: held by whoever changes the mirror or skill files, from first to last
+//! step. The system drops it when the process ends, however it ends.
+
+use std::fs::{File, TryLockError};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+
+const FILE_NAME: &str = "skilldb.lock";
+const PAUSE: Duration = Duration::from_millis(25);
+/// How often the lock is tried before giving up: about a minute, longer than any sync measured.
+const TRIES: u32 = 2_400;
+
+/// The held lock; dropping it frees it.
+#[derive(Debug)]
+pub struct LibraryLock {
+    _file: File,
+}
+
+impl LibraryLock {
+    /// Takes the lock of the library at `home`, waiting for another holder; `on_wait` is called once
+    /// when there is one.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] after a minute, [`Error::Io`] when the lock file cannot be made.
+    pub fn take(home: &Path, on_wait: impl FnOnce()) -> Result<Self> {
+        std::fs::create_dir_all(home).map_err(Error::io("create the folder", home))?;
+        let path = home.join(FILE_NAME);
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(Error::io("open the lock", &path))?;
+        let mut on_wait = Some(on_wait);
+        for _ in 0..TRIES {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { _file: file }),
+                Err(TryLockError::WouldBlock) => {
+                    if let Some(on_wait) = on_wait.take() {
+                        on_wait();
+                    }
+                    std::thread::sleep(PAUSE);
+                }
+                Err(TryLockError::Error(error)) => return Err(Error::io("lock", path)(error)),
+            }
+        }
+        Err(Error::Locked {
+            home: home.to_path_buf(),
+        })
+    }
+}

@@ -1,0 +1,152 @@
+//! The only place with SQL. Gives and takes plain records; knows nothing of files or folders.
+
+mod check;
+mod connect;
+mod create;
+mod history;
+mod lock;
+mod lookup;
+mod migrate;
+mod mirror;
+mod named;
+mod query;
+mod roots;
+mod skills;
+mod statement;
+mod units;
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::error::{Error, Result};
+use crate::time::Timestamp;
+use connect::Mode;
+
+pub use check::{CheckFinding, Repair};
+pub use create::remove_leftovers;
+pub use history::{CaptureJob, KeptFile, KeptTotals, NewFile, NewRevision};
+pub use lock::LibraryLock;
+pub use lookup::{Candidate, SkillAddress};
+pub use mirror::{
+    ConditionRecord, ConfigRecord, DiagnosticRecord, FileRecord, RequirementRecord, SkillRecord,
+};
+pub use named::{NAMED, Named};
+pub use query::{
+    Copy, DeclaredConfig, DiagnosticRow, MissingRow, RefusedRow, ShortRow, SkillDetail, SkillRow,
+};
+pub use roots::{RootCounts, RootRow};
+pub use skills::{KnownSkill, Place};
+pub use statement::{Rows, Value};
+pub use units::UnitRow;
+
+/// The database file's name in the library's home.
+pub const FILE_NAME: &str = "skilldb.db";
+
+/// An open database.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+}
+
+/// One write transaction. All of it is committed or nothing.
+#[derive(Debug)]
+pub struct Tx<'t> {
+    transaction: &'t Transaction<'t>,
+}
+
+impl Store {
+    /// Opens the database of the library at `home` for reading and writing, migrating it first if
+    /// this binary is newer. `None` when there is no database yet.
+    ///
+    /// # Errors
+    /// [`Error::NewerSchema`], [`Error::Migration`], [`Error::Database`].
+    pub fn open(home: &Path, now: Timestamp) -> Result<Option<Self>> {
+        let path = home.join(FILE_NAME);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let mut connection = connect::open(&path, Mode::ReadWrite)?;
+        if migrate::is_outdated(&connection, &path)? {
+            migrate::migrate(&mut connection, &path, now)?;
+        }
+        Ok(Some(Self { connection, path }))
+    }
+
+    /// Opens the database for reading. An older schema is migrated first, which needs write access.
+    ///
+    /// # Errors
+    /// [`Error::NoLibrary`] when there is none yet, else as [`Store::open`].
+    pub fn open_read(home: &Path, now: Timestamp) -> Result<Self> {
+        Self::open_with(home, now, Mode::Read)
+    }
+
+    /// Opens the database so that no statement can change it: for statements typed by people.
+    ///
+    /// # Errors
+    /// As [`Store::open_read`].
+    pub fn open_query(home: &Path, now: Timestamp) -> Result<Self> {
+        Self::open_with(home, now, Mode::Query)
+    }
+
+    fn open_with(home: &Path, now: Timestamp, mode: Mode) -> Result<Self> {
+        let path = home.join(FILE_NAME);
+        if !path.exists() {
+            return Err(Error::NoLibrary { path });
+        }
+        let connection = connect::open(&path, mode)?;
+        if migrate::is_outdated(&connection, &path)? {
+            drop(connection);
+            let mut writer = connect::open(&path, Mode::ReadWrite)?;
+            migrate::migrate(&mut writer, &path, now)?;
+            return Ok(Self {
+                connection: connect::open(&path, mode)?,
+                path,
+            });
+        }
+        Ok(Self { connection, path })
+    }
+
+    /// Returns the path of the database file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Runs `work` in one IMMEDIATE transaction and commits when it returns `Ok`. A deferred one
+    /// would fail at its first write whenever somebody else wrote since its first read.
+    ///
+    /// # Errors
+    /// What `work` returns, or [`Error::Database`].
+    pub fn write<T>(&mut self, work: impl FnOnce(&Tx<'_>) -> Result<T>) -> Result<T> {
+        write(&mut self.connection, work)
+    }
+}
+
+fn write<T>(connection: &mut Connection, work: impl FnOnce(&Tx<'_>) -> Result<T>) -> Result<T> {
+    let transaction = Transaction::new(connection, TransactionBehavior::Immediate)
+        .map_err(Error::database("begin a transaction"))?;
+    let result = work(&Tx {
+        transaction: &transaction,
+    })?;
+    transaction
+        .commit()
+        .map_err(Error::database("commit a transaction"))?;
+    Ok(result)
+}
+
+impl Tx<'_> {
+    /// Raises the generation counter: caches of what the mirror says are keyed by it.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn raise_generation(&self) -> Result<()> {
+        const RAISE: &str =
+            "UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'";
+        self.transaction
+            .execute(RAISE, [])
+            .map_err(Error::database("raise the generation"))?;
+        Ok(())
+    }
+}

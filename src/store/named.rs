@@ -1,0 +1,96 @@
+//! Queries people ask for by name. Each is one SELECT on the public views.
+
+/// A query with a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Named {
+    /// What to type.
+    pub name: &'static str,
+    /// The question it answers.
+    pub question: &'static str,
+    /// The statement.
+    pub sql: &'static str,
+}
+
+/// All named queries, in the order they are listed.
+pub const NAMED: &[Named] = &[
+    Named {
+        name: "duplicates",
+        question: "Which names stand in more than one place?",
+        sql: "SELECT name, copies, paths FROM v_duplicate_name ORDER BY copies DESC, name",
+    },
+    Named {
+        name: "twins",
+        question: "Which skills have the same text?",
+        sql: "SELECT count(*) AS copies, group_concat(path, '  ') AS paths FROM v_skill WHERE state <> 'archived' GROUP BY text_hash HAVING count(*) > 1 ORDER BY 1 DESC, 2",
+    },
+    Named {
+        name: "problems",
+        question: "Which files have errors, by the spec's measure?",
+        sql: "SELECT path, line, code, message FROM v_diagnostic WHERE coalesce(strict_severity, severity) = 'error' ORDER BY path, line",
+    },
+    Named {
+        name: "codes",
+        question: "Which findings are most frequent?",
+        sql: "SELECT code, count(*) AS findings, count(DISTINCT path) AS files FROM v_diagnostic GROUP BY code ORDER BY findings DESC, code",
+    },
+    Named {
+        name: "categories",
+        question: "How many skills are in each category?",
+        sql: "SELECT root, category, count(*) AS skills, sum(size) AS bytes FROM v_skill WHERE state <> 'archived' GROUP BY root, category ORDER BY skills DESC, root, category",
+    },
+    Named {
+        name: "largest",
+        question: "Which skills cost the most room when they are loaded?",
+        sql: "SELECT name, size AS bytes, size / 4 AS about_tokens, path FROM v_skill WHERE state <> 'archived' ORDER BY size DESC, path LIMIT 20",
+    },
+    Named {
+        name: "long-descriptions",
+        question: "Which descriptions does a client cut (Hermes shows 60 characters, the spec allows 1,024)?",
+        sql: "SELECT name, length(description) AS characters, substr(description, 1, 57) || '...' AS shown_by_hermes FROM v_skill WHERE state <> 'archived' AND length(description) > 60 ORDER BY characters DESC, name",
+    },
+    Named {
+        name: "files",
+        question: "What lies beside the SKILL.md files?",
+        sql: "SELECT kind, count(*) AS files, sum(size) AS bytes, count(DISTINCT skill_id) AS skills FROM v_file GROUP BY kind ORDER BY bytes DESC",
+    },
+    Named {
+        name: "recent",
+        question: "Which skills changed last?",
+        sql: "SELECT modified_at, name, path FROM v_skill WHERE state <> 'archived' ORDER BY modified_at DESC, path LIMIT 20",
+    },
+    Named {
+        name: "history",
+        question: "What changed when, and who changed it?",
+        sql: "SELECT at, actor, action, outcome, name, title, path, substr(before_hash, 1, 8) AS before, substr(after_hash, 1, 8) AS after FROM v_patch_history ORDER BY change_id DESC, revision_id DESC, path LIMIT 100",
+    },
+    Named {
+        name: "transitions",
+        question: "What moved from which state to which, when and why?",
+        sql: "SELECT at, name, from_state || ' -> ' || to_state AS moved, reason, actor, absorbed_into_name FROM v_transition ORDER BY id DESC LIMIT 100",
+    },
+    Named {
+        name: "missing",
+        question: "Which folders vanished?",
+        sql: "SELECT id, name, root, rel_path, missing_since FROM v_missing ORDER BY missing_since DESC, name",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_words_that_no_statement_starts_with() {
+        for named in NAMED {
+            assert!(
+                named
+                    .name
+                    .chars()
+                    .all(|c| c.is_ascii_lowercase() || c == '-'),
+                "{}",
+                named.name
+            );
+            assert!(named.question.ends_with('?'), "{}", named.name);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Statements typed by people: run read-only, rows handed over one by one.
+
+use rusqlite::types::ValueRef;
+
+use super::Store;
+use crate::error::{Error, Result};
+
+/// One value of a result row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// SQL NULL.
+    Null,
+    /// A whole number.
+    Integer(i64),
+    /// A number.
+    Real(f64),
+    /// Text.
+    Text(String),
+    /// The number of bytes of a blob: bytes are of no use in a table.
+    Blob(usize),
+}
+
+/// The result of a statement.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Rows {
+    /// Column names in order.
+    pub columns: Vec<String>,
+    /// The rows in order.
+    pub rows: Vec<Vec<Value>>,
+}
+
+impl Store {
+    /// Runs one statement and returns its rows. Open the store with [`Store::open_query`]: then
+    /// SQLite itself refuses every statement that would write.
+    ///
+    /// # Errors
+    /// [`Error::Sql`] with SQLite's words when it refuses the statement.
+    pub fn run_statement(&self, sql: &str) -> Result<Rows> {
+        let refused = |error: rusqlite::Error| Error::Sql {
+            message: words(&error),
+        };
+        let mut statement = self.connection.prepare(sql).map_err(refused)?;
+        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
+        let mut rows = Vec::new();
+        let mut result = statement.query([]).map_err(refused)?;
+        while let Some(row) = result.next().map_err(refused)? {
+            let values = (0..columns.len())
+                .map(|index| row.get_ref(index).map(from_sql))
+                .collect::<rusqlite::Result<Vec<_>>>();
+            rows.push(values.map_err(refused)?);
+        }
+        Ok(Rows { columns, rows })
+    }
+}
+
+fn from_sql(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(number) => Value::Integer(number),
+        ValueRef::Real(number) => Value::Real(number),
+        ValueRef::Text(bytes) => Value::Text(String::from_utf8_lossy(bytes).into_owned()),
+        ValueRef::Blob(bytes) => Value::Blob(bytes.len()),
+    }
+}
+
+fn words(error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqliteFailure(code, _) if code.code == rusqlite::ErrorCode::ReadOnly => {
+            "`skilldb sql` only reads: this statement would write".to_owned()
+        }
+        rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
+        rusqlite::Error::SqlInputError {
+            msg, sql, offset, ..
+        } => {
+            let before = usize::try_from(*offset)
+                .ok()
+                .and_then(|offset| sql.get(..offset))
+                .unwrap_or("");
+            format!("{msg} (at character {})", before.chars().count() + 1)
+        }
+        rusqlite::Error::MultipleStatement => "one statement at a time".to_owned(),
+        other => other.to_string(),
+    }
+}

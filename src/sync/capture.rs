@@ -1,0 +1,312 @@
+//! Keeps the bytes of what changed outside skilldb, so that history starts at the first sync. Runs
+//! after the mirror is committed; a queue in the database makes a killed run go on in the next one.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use super::found::hash_of;
+use super::{Kept, Progress};
+use crate::error::Result;
+use crate::library::files::{MAX_SKILL_BYTES, read_into};
+use crate::store::{CaptureJob, KeptFile, NewFile, NewRevision, Store};
+use crate::time::Timestamp;
+
+/// Largest supporting file that is kept, bytes.
+const MAX_SUPPORT_BYTES: u64 = 256 * 1024;
+/// Skills that are read before their bytes are written in one transaction.
+const BATCH: u32 = 128;
+/// Level 1 compresses SKILL.md text to two fifths at some 400 MB/s; more costs more than it saves.
+const LEVEL: i32 = 1;
+
+/// Bytes ready to be stored.
+struct Packed {
+    hash: String,
+    codec: &'static str,
+    size: u64,
+    bytes: Vec<u8>,
+}
+
+struct Capture<'a> {
+    compressor: Option<zstd::bulk::Compressor<'a>>,
+    buffer: Vec<u8>,
+    /// Bytes of supporting files that may still be kept.
+    room: u64,
+    kept: Kept,
+}
+
+/// Keeps the bytes of every queued skill. `budget` is the most bytes of supporting files that the
+/// history holds as newest versions.
+///
+/// # Errors
+/// [`crate::Error::Database`]. A file that cannot be read stays queued.
+pub(super) fn keep_queued(
+    store: &mut Store,
+    budget: u64,
+    now: Timestamp,
+    progress: &dyn Progress,
+) -> Result<Kept> {
+    let waiting = store.capture_count()?;
+    if waiting == 0 {
+        return Ok(Kept::default());
+    }
+    progress.begin("keeping", Some(waiting));
+    let room = budget.saturating_sub(store.kept_totals()?.bytes);
+    let compressor = zstd::bulk::Compressor::new(LEVEL).ok();
+    let mut capture = Capture {
+        compressor,
+        buffer: Vec::new(),
+        room,
+        kept: Kept::default(),
+    };
+    let mut change = None;
+    let mut after = 0;
+    loop {
+        let jobs = store.capture_jobs(after, BATCH)?;
+        let Some(last) = jobs.last() else { break };
+        after = last.skill_id;
+        let mut blobs = Vec::new();
+        let mut done = Vec::with_capacity(jobs.len());
+        for job in &jobs {
+            done.push((job.skill_id, capture.take(job, &mut blobs)));
+        }
+        write_batch(store, &mut change, &blobs, &done, now)?;
+        progress.advance(jobs.len() as u64);
+    }
+    progress.end();
+    Ok(capture.kept)
+}
+
+fn write_batch(
+    store: &mut Store,
+    change: &mut Option<i64>,
+    blobs: &[Packed],
+    done: &[(i64, Option<Outcome>)],
+    now: Timestamp,
+) -> Result<()> {
+    if done.iter().all(|(_, outcome)| outcome.is_none()) {
+        return Ok(());
+    }
+    store.write(|tx| {
+        for blob in blobs {
+            tx.put_blob(&blob.hash, blob.codec, blob.size, &blob.bytes)?;
+        }
+        for (skill_id, outcome) in done {
+            let Some(outcome) = outcome else { continue };
+            if let Some(revision) = &outcome.revision {
+                let id = match *change {
+                    Some(id) => id,
+                    None => *change.insert(tx.add_external_change("changed outside skilldb", now)?),
+                };
+                tx.add_revision(id, revision)?;
+            }
+            for (path, kept) in &outcome.restamped {
+                tx.note_kept(*skill_id, path, Some(kept))?;
+            }
+            tx.capture_done(*skill_id)?;
+        }
+        Ok(())
+    })
+}
+
+/// What became of one job.
+struct Outcome {
+    revision: Option<NewRevision>,
+    /// Files whose bytes are the same under new stamps.
+    restamped: Vec<(String, KeptFile)>,
+}
+
+impl Capture<'_> {
+    /// Reads what changed of one skill. `None` when its skill file cannot be read now: it stays queued.
+    fn take(&mut self, job: &CaptureJob, blobs: &mut Vec<Packed>) -> Option<Outcome> {
+        let before: HashMap<&str, &KeptFile> = job
+            .kept
+            .iter()
+            .map(|(path, kept)| (path.as_str(), kept))
+            .collect();
+        let folder = Path::new(&job.folder);
+        let mut files = Vec::new();
+        let mut restamped = Vec::new();
+
+        let path = folder.join(&job.file_name);
+        let metadata = fs::metadata(&path).ok()?;
+        read_into(&path, MAX_SKILL_BYTES, &mut self.buffer).ok()?;
+        let stat = crate::library::Stat::from(&metadata);
+        let known = before.get(job.file_name.as_str()).copied();
+        let mode = metadata.permissions().mode() & 0o7777;
+        self.compare(
+            &job.file_name,
+            known,
+            stat.mtime_ns,
+            mode,
+            &mut files,
+            &mut restamped,
+            blobs,
+        );
+        if job.writable {
+            self.take_supporting(job, folder, &before, &mut files, &mut restamped, blobs);
+        }
+        files.extend(removed_files(job));
+        let title = title_of(job, &files);
+        let revision = (!files.is_empty()).then_some(NewRevision {
+            skill_id: job.skill_id,
+            title,
+            files,
+        });
+        Some(Outcome {
+            revision,
+            restamped,
+        })
+    }
+
+    fn take_supporting(
+        &mut self,
+        job: &CaptureJob,
+        folder: &Path,
+        before: &HashMap<&str, &KeptFile>,
+        files: &mut Vec<NewFile>,
+        restamped: &mut Vec<(String, KeptFile)>,
+        blobs: &mut Vec<Packed>,
+    ) {
+        for (path, size, mtime_ns, mode) in &job.files {
+            let known = before.get(path.as_str()).copied();
+            if known.is_some_and(|known| known.size == *size && known.mtime_ns == *mtime_ns) {
+                continue;
+            }
+            if *size > MAX_SUPPORT_BYTES {
+                self.kept.skipped_files += 1;
+                continue;
+            }
+            if known.is_none() && *size > self.room {
+                self.kept.left_out_files += 1;
+                self.kept.left_out_bytes += size;
+                continue;
+            }
+            // Vanished or closed to us meanwhile: the next sync sees that.
+            if read_into(&folder.join(path), MAX_SUPPORT_BYTES, &mut self.buffer).is_err() {
+                continue;
+            }
+            if !is_text(&self.buffer) {
+                self.kept.skipped_files += 1;
+                continue;
+            }
+            if known.is_none() {
+                self.room = self.room.saturating_sub(*size);
+            }
+            self.compare(path, known, *mtime_ns, *mode, files, restamped, blobs);
+        }
+    }
+
+    /// Compares the bytes in the buffer with what the history holds.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "two callers, and a struct for it would be used nowhere else"
+    )]
+    fn compare(
+        &mut self,
+        path: &str,
+        known: Option<&KeptFile>,
+        mtime_ns: i64,
+        mode: u32,
+        files: &mut Vec<NewFile>,
+        restamped: &mut Vec<(String, KeptFile)>,
+        blobs: &mut Vec<Packed>,
+    ) {
+        let hash = hash_of(&self.buffer);
+        let size = self.buffer.len() as u64;
+        let after = KeptFile {
+            hash: hash.clone(),
+            size,
+            mtime_ns,
+        };
+        if known.is_some_and(|known| known.hash == hash) {
+            restamped.push((path.to_owned(), after));
+            return;
+        }
+        self.kept.files += 1;
+        self.kept.bytes += size;
+        blobs.push(self.pack(hash));
+        files.push(NewFile {
+            path: path.to_owned(),
+            moved_from: None,
+            before: known.map(|known| known.hash.clone()),
+            after: Some(after),
+            mode: Some(mode),
+        });
+    }
+
+    fn pack(&mut self, hash: String) -> Packed {
+        let size = self.buffer.len() as u64;
+        let compressed = self
+            .compressor
+            .as_mut()
+            .and_then(|compressor| compressor.compress(&self.buffer).ok());
+        match compressed {
+            Some(bytes) if bytes.len() < self.buffer.len() => Packed {
+                hash,
+                codec: "zstd",
+                size,
+                bytes,
+            },
+            _ => Packed {
+                hash,
+                codec: "raw",
+                size,
+                bytes: self.buffer.clone(),
+            },
+        }
+    }
+}
+
+/// Files the history holds that are not in the folder any more.
+fn removed_files(job: &CaptureJob) -> impl Iterator<Item = NewFile> {
+    let present: HashSet<&str> = job
+        .files
+        .iter()
+        .map(|(path, ..)| path.as_str())
+        .chain([job.file_name.as_str()])
+        .collect();
+    job.kept
+        .iter()
+        .filter(move |(path, _)| !present.contains(path.as_str()))
+        .map(|(path, kept)| NewFile {
+            path: path.clone(),
+            moved_from: None,
+            before: Some(kept.hash.clone()),
+            after: None,
+            mode: None,
+        })
+}
+
+fn title_of(job: &CaptureJob, files: &[NewFile]) -> String {
+    match files {
+        _ if job.kept.is_empty() => "first seen".to_owned(),
+        [only] if only.after.is_none() => format!("{} removed outside skilldb", only.path),
+        [only] if only.before.is_none() => format!("{} added outside skilldb", only.path),
+        [only] => format!("{} edited outside skilldb", only.path),
+        _ => format!("{} files changed outside skilldb", files.len()),
+    }
+}
+
+/// Text is what decodes as UTF-8 and holds no NUL.
+fn is_text(bytes: &[u8]) -> bool {
+    !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok()
+}
+
+/// Returns stored bytes as they were before compression; `None` when they cannot be what was stored.
+#[must_use]
+pub fn unpack(codec: &str, size: u64, bytes: &[u8]) -> Option<Vec<u8>> {
+    match codec {
+        "raw" => Some(bytes.to_vec()),
+        "zstd" => zstd::bulk::decompress(bytes, usize::try_from(size).ok()?).ok(),
+        _ => None,
+    }
+}
+
+/// Says whether stored bytes still are what their hash says.
+#[must_use]
+pub fn is_intact(hash: &str, codec: &str, size: u64, bytes: &[u8]) -> bool {
+    unpack(codec, size, bytes)
+        .is_some_and(|bytes| bytes.len() as u64 == size && hash_of(&bytes) == hash)
+}

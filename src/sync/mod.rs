@@ -1,0 +1,391 @@
+//! Reconciles the database with the files on disk. The one reader of the file tree into the mirror.
+//! Disk wins: where the two disagree, the files are believed and the difference is recorded.
+
+mod apply;
+mod capture;
+mod found;
+mod plan;
+mod report;
+mod scan;
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::library::Root;
+use crate::library::walk::{Reach, Request};
+use crate::store::{self, KnownSkill, LibraryLock, RootRow, Store, Tx};
+use crate::time::{Timestamp, file_clock_ns};
+use apply::Rewrite;
+use plan::{Fate, RootPlan};
+use scan::{Depth, Read};
+
+pub use capture::{is_intact, unpack};
+pub use report::{FileFinding, HeldBack, Kept, Moved, Report, Touched};
+
+/// How to sync.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Empty the mirror tables first and refill them.
+    pub rebuild: bool,
+    /// Read every file whatever `stat` says.
+    pub checksum: bool,
+    /// Mark skills as missing even when most of a root vanished.
+    pub allow_mass_delete: bool,
+    /// Say what would be done and do nothing.
+    pub dry_run: bool,
+    /// Most bytes of supporting files the history holds as newest versions.
+    pub support_budget: u64,
+}
+
+/// Shows how far something is. Two exist: a bar on a terminal, and silence.
+pub trait Progress {
+    /// A phase begins, of `total` steps where that is known.
+    fn begin(&self, phase: &'static str, total: Option<u64>);
+    /// So many more steps are done.
+    fn advance(&self, steps: u64);
+    /// The phase is over.
+    fn end(&self);
+    /// Another process holds the lock.
+    fn waiting(&self);
+}
+
+/// Syncs `roots` of the library at `home`, making them its roots if they are not; all known roots
+/// when `roots` is empty.
+///
+/// # Errors
+/// [`Error::NoFolder`] for a new root that is not there, [`Error::NestedRoot`], [`Error::Locked`],
+/// and what the file system or SQLite say. One bad file is never an error: it is in the report.
+pub fn sync(
+    home: &Path,
+    roots: &[Root],
+    options: Options,
+    now: Timestamp,
+    progress: &dyn Progress,
+) -> Result<Report> {
+    let _lock = LibraryLock::take(home, || progress.waiting())?;
+    store::remove_leftovers(home);
+    if let Some(mut store) = Store::open(home, now)? {
+        return sync_existing(&mut store, roots, options, now, progress);
+    }
+    check_new_roots(roots, &[])?;
+    if options.dry_run {
+        let scratch =
+            tempfile::tempdir().map_err(Error::io("create a folder in", std::env::temp_dir()))?;
+        return Ok(sync_fresh(scratch.path(), roots, now, progress)?.unwrap_or_default());
+    }
+    let fresh = sync_fresh(home, roots, now, progress)?;
+    let Some(mut store) = Store::open(home, now)? else {
+        return Err(Error::NoLibrary {
+            path: home.join(store::FILE_NAME),
+        });
+    };
+    match fresh {
+        Some(report) => finish(&mut store, report, roots, options, now, progress),
+        // Somebody else published a database without the lock: sync into that one.
+        None => sync_existing(&mut store, roots, options, now, progress),
+    }
+}
+
+/// Fills a new database while walking: nothing is held, nobody waits for it.
+fn sync_fresh(
+    home: &Path,
+    roots: &[Root],
+    now: Timestamp,
+    progress: &dyn Progress,
+) -> Result<Option<Report>> {
+    let looked_at_ns = file_clock_ns();
+    progress.begin("reading", None);
+    let report = Store::create(home, |tx| {
+        let mut report = Report {
+            wrote: true,
+            ..Report::default()
+        };
+        for root in roots {
+            let mut row = row_of(root);
+            row.id = tx.ensure_root(&row, now)?;
+            fill_root(tx, &row, &mut report, looked_at_ns, now, progress)?;
+        }
+        tx.raise_generation()?;
+        Ok(report)
+    });
+    progress.end();
+    report
+}
+
+fn fill_root(
+    tx: &Tx<'_>,
+    root: &RootRow,
+    report: &mut Report,
+    looked_at_ns: i64,
+    now: Timestamp,
+    progress: &dyn Progress,
+) -> Result<()> {
+    let request = Request {
+        root: &root.path,
+        start: ".",
+        archived: false,
+        reach: Reach::Deep,
+        is_known: &|_| false,
+    };
+    let mut buffer = Vec::new();
+    scan::walk_reading(&request, looked_at_ns, &mut buffer, &mut |step| {
+        match step {
+            Read::Found(mut found) if found.skill.is_some() => {
+                let id = apply::add_skill(tx, root, &found, now)?;
+                report.add_found(root, &mut found, &Fate::New, id);
+                progress.advance(1);
+            }
+            Read::Found(mut found) => {
+                apply::write_folder(tx, root, &found)?;
+                report.add_found(root, &mut found, &Fate::Folder, 0);
+            }
+            Read::Finding(finding) => {
+                apply::put_walk_finding(tx, root.id, None, &finding)?;
+                report.walk.push(finding);
+            }
+            Read::Unknown(finding) => {
+                apply::note_closed(tx, root.id, &finding.unit)?;
+                report.walk.push(finding);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn sync_existing(
+    store: &mut Store,
+    roots: &[Root],
+    options: Options,
+    now: Timestamp,
+    progress: &dyn Progress,
+) -> Result<Report> {
+    let rows = select_roots(store, roots, options, now)?;
+    let depth = if options.rebuild || options.checksum {
+        Depth::Everything
+    } else {
+        Depth::Stat
+    };
+    let looked_at_ns = file_clock_ns();
+    let mut plans = Vec::with_capacity(rows.len());
+    progress.begin("reading", None);
+    for root in rows {
+        let scan = scan::scan(store, &root, depth, looked_at_ns)?;
+        progress.advance(scan.found.len() as u64);
+        plans.push(plan::plan_root(store, root, scan)?);
+    }
+    progress.end();
+    plan::match_moves(store, &mut plans)?;
+    let mut report = Report::default();
+    for plan in &mut plans {
+        hold_back(store, plan, options, &mut report)?;
+    }
+    if options.dry_run {
+        for plan in &mut plans {
+            let ids = vec![None; plan.fates.len()];
+            report.add_plan(plan, &ids);
+        }
+        return count(store, report, roots);
+    }
+    if options.rebuild || plans.iter().any(|plan| !plan.is_empty()) {
+        write(store, &mut plans, options, &mut report, now)?;
+    } else {
+        plans.iter_mut().for_each(|plan| report.add_plan(plan, &[]));
+    }
+    finish(store, report, roots, options, now, progress)
+}
+
+fn hold_back(
+    store: &Store,
+    plan: &mut RootPlan,
+    options: Options,
+    report: &mut Report,
+) -> Result<()> {
+    if options.allow_mass_delete || plan.lost.is_empty() {
+        return Ok(());
+    }
+    let present = store.root_counts(plan.root.id)?.present;
+    plan::hold_back(plan, present);
+    if plan.is_held_back {
+        report.held_back.push(HeldBack {
+            root: plan.root.path.clone(),
+            lost: plan.lost.len(),
+            of: present,
+            is_root_missing: plan.scan.is_root_missing,
+        });
+    }
+    Ok(())
+}
+
+fn write(
+    store: &mut Store,
+    plans: &mut [RootPlan],
+    options: Options,
+    report: &mut Report,
+    now: Timestamp,
+) -> Result<()> {
+    let rewrite = if options.rebuild {
+        Rewrite::All
+    } else {
+        Rewrite::Differing
+    };
+    let ids = store.write(|tx| {
+        if options.rebuild {
+            tx.clear_mirror()?;
+        }
+        tx.raise_generation()?;
+        plans
+            .iter()
+            .map(|plan| apply::apply_root(tx, plan, rewrite, now))
+            .collect::<Result<Vec<_>>>()
+    })?;
+    report.wrote = true;
+    for (plan, ids) in plans.iter_mut().zip(&ids) {
+        report.add_plan(plan, ids);
+    }
+    Ok(())
+}
+
+/// What comes after the mirror is committed: keeping bytes, counting, looking for namesakes.
+fn finish(
+    store: &mut Store,
+    mut report: Report,
+    roots: &[Root],
+    options: Options,
+    now: Timestamp,
+    progress: &dyn Progress,
+) -> Result<Report> {
+    report.kept = capture::keep_queued(store, options.support_budget, now, progress)?;
+    report.wrote |= report.kept != Kept::default();
+    for added in &report.added {
+        for old in store.missing_by_name(&added.name)? {
+            report.relink.push((old, added.id, added.name.clone()));
+        }
+    }
+    count(store, report, roots)
+}
+
+fn count(store: &Store, mut report: Report, roots: &[Root]) -> Result<Report> {
+    for root in store.roots()? {
+        if roots.is_empty() || roots.iter().any(|wanted| wanted.path == root.path) {
+            report.counts.add(store.root_counts(root.id)?);
+        }
+    }
+    report.refused = store.list_refused()?;
+    Ok(report)
+}
+
+/// Finds the rows of the wanted roots, adding those that are new; all rows when none is named.
+fn select_roots(
+    store: &mut Store,
+    roots: &[Root],
+    options: Options,
+    now: Timestamp,
+) -> Result<Vec<RootRow>> {
+    let mut known = store.roots()?;
+    check_new_roots(roots, &known)?;
+    let is_noted = |root: &Root| {
+        known.iter().any(|row| {
+            RootRow {
+                id: 0,
+                ..row.clone()
+            } == row_of(root)
+        })
+    };
+    if !options.dry_run && !roots.iter().all(is_noted) {
+        store.write(|tx| {
+            roots
+                .iter()
+                .try_for_each(|root| tx.ensure_root(&row_of(root), now).map(|_| ()))
+        })?;
+        known = store.roots()?;
+    }
+    if !roots.is_empty() {
+        known.retain(|row| roots.iter().any(|root| root.path == row.path));
+    }
+    Ok(known)
+}
+
+fn row_of(root: &Root) -> RootRow {
+    RootRow {
+        id: 0,
+        path: root.path.clone(),
+        kind: root.kind.as_str().to_owned(),
+        priority: root.priority,
+        writable: root.writable,
+        client: root.client.clone(),
+    }
+}
+
+/// Refuses a new root that is not there, or that contains or lies in another one: a folder listed
+/// twice would have two lives.
+fn check_new_roots(roots: &[Root], known: &[RootRow]) -> Result<()> {
+    let known_paths: Vec<&PathBuf> = known.iter().map(|row| &row.path).collect();
+    for (index, root) in roots.iter().enumerate() {
+        if known_paths.contains(&&root.path) {
+            continue;
+        }
+        if !root.path.is_dir() {
+            return Err(Error::NoFolder {
+                path: root.path.clone(),
+            });
+        }
+        let earlier = roots.iter().take(index).map(|root| &root.path);
+        for other in known_paths
+            .iter()
+            .copied()
+            .chain(earlier)
+            .filter(|other| **other != root.path)
+        {
+            let inside = root.path.starts_with(other);
+            if inside || other.starts_with(&root.path) {
+                return Err(Error::NestedRoot {
+                    path: root.path.clone(),
+                    other: other.clone(),
+                    inside,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Lets the life of a vanished skill go on in the place of a newer row: what a person says who knows
+/// that the two are the same skill although their bytes differ.
+///
+/// # Errors
+/// [`Error::Relink`] when `old` is not missing or `new` is; [`Error::SkillNotFound`], [`Error::Locked`].
+pub fn relink(
+    home: &Path,
+    old: i64,
+    new: i64,
+    now: Timestamp,
+    progress: &dyn Progress,
+) -> Result<(KnownSkill, KnownSkill)> {
+    let _lock = LibraryLock::take(home, || progress.waiting())?;
+    let Some(mut store) = Store::open(home, now)? else {
+        return Err(Error::NoLibrary {
+            path: home.join(store::FILE_NAME),
+        });
+    };
+    let find = |id: i64| {
+        store.skill_by_id(id)?.ok_or_else(|| Error::SkillNotFound {
+            name: format!("#{id}"),
+            similar: Vec::new(),
+        })
+    };
+    let (old, new) = (find(old)?, find(new)?);
+    let refuse = |reason| Error::Relink {
+        old: format!("#{}", old.id),
+        new: format!("#{}", new.id),
+        reason,
+    };
+    if !old.is_missing {
+        return Err(refuse("the old one's folder is still there"));
+    }
+    if new.is_missing {
+        return Err(refuse("the new one's folder is not there"));
+    }
+    store.write(|tx| tx.relink(&old, &new, now))?;
+    Ok((old, new))
+}

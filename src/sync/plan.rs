@@ -1,0 +1,244 @@
+//! Decides what each folder that was found means for the library. Changes nothing.
+
+use std::collections::HashMap;
+
+use super::found::{Found, ReadSkill, folder_path, hash_of};
+use super::scan::{RootScan, is_same_listing};
+use crate::error::Result;
+use crate::library::{files, unit};
+use crate::store::{KnownSkill, Place, RootRow, Store};
+
+/// What is to be done below one root.
+#[derive(Debug)]
+pub(super) struct RootPlan {
+    pub(super) root: RootRow,
+    pub(super) scan: RootScan,
+    /// One for each of `scan.found`, in the same order.
+    pub(super) fates: Vec<Fate>,
+    /// Skills that vanished and turned up nowhere else.
+    pub(super) lost: Vec<KnownSkill>,
+    /// Folders that cannot be looked into and were never noted.
+    pub(super) closed: Vec<String>,
+    /// So many vanished at once that none is marked.
+    pub(super) is_held_back: bool,
+}
+
+/// What a found folder means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// A category folder whose listing is as it was.
+    SameFolder,
+    /// A category folder to be noted.
+    Folder,
+    /// A skill that nobody knew.
+    New,
+    /// A skill whose folder had vanished.
+    Back(KnownSkill),
+    /// A skill that lay elsewhere until now.
+    Moved(KnownSkill),
+    /// A skill with other content.
+    Changed(KnownSkill),
+    /// A skill with the same content and other stamps.
+    Touched(KnownSkill),
+    /// A skill that is as it was.
+    Same(KnownSkill),
+}
+
+/// When a vanishing looks like an unmounted disk: more than this many skills and more than half.
+const HELD_BACK_ABOVE: usize = 5;
+
+/// Compares what was found below one root with what is known.
+///
+/// # Errors
+/// [`crate::Error::Database`].
+pub(super) fn plan_root(store: &Store, root: RootRow, scan: RootScan) -> Result<RootPlan> {
+    let mut fates = Vec::with_capacity(scan.found.len());
+    for found in &scan.found {
+        fates.push(fate_of(store, &root, found)?);
+    }
+    let mut lost = Vec::with_capacity(scan.lost.len());
+    for (_, id) in &scan.lost {
+        lost.extend(store.skill_by_id(*id)?);
+    }
+    let mut closed = Vec::new();
+    for finding in &scan.unknown {
+        if store.find_unit(root.id, &finding.unit)?.is_none() {
+            closed.push(finding.unit.clone());
+        }
+    }
+    Ok(RootPlan {
+        root,
+        scan,
+        fates,
+        lost,
+        closed,
+        is_held_back: false,
+    })
+}
+
+fn fate_of(store: &Store, root: &RootRow, found: &Found) -> Result<Fate> {
+    let rel_path = found.unit.rel_path.as_str();
+    let before = store.find_unit(root.id, rel_path)?;
+    let listing = before.as_ref().map(|(_, packed)| packed.as_slice());
+    let is_same = listing.is_some_and(|packed| is_same_listing(packed, &found.packed));
+    let Some(read) = &found.skill else {
+        let was_folder = before.as_ref().is_some_and(|(skill, _)| skill.is_none());
+        return Ok(if is_same && was_folder {
+            Fate::SameFolder
+        } else {
+            Fate::Folder
+        });
+    };
+    let Some(known) = store.skill_at(Place {
+        root_id: root.id,
+        rel_path,
+    })?
+    else {
+        return Ok(Fate::New);
+    };
+    if known.is_missing {
+        return Ok(Fate::Back(known));
+    }
+    let facts = match read {
+        ReadSkill::Failed(..) if known.parse_status.as_deref() == Some("unreadable") => {
+            return Ok(Fate::Same(known));
+        }
+        ReadSkill::Failed(..) => return Ok(Fate::Changed(known)),
+        ReadSkill::Read(facts) => facts,
+    };
+    let is_same_text = known.content_hash.as_deref() == Some(&facts.content_hash);
+    let is_same_tree = known.tree_hash.as_deref() == Some(&facts.tree_hash);
+    let is_same_status = known.parse_status.as_deref() == Some(facts.text.status.as_str());
+    if !is_same_text || !is_same_tree || !is_same_status {
+        return Ok(Fate::Changed(known));
+    }
+    if is_same {
+        return Ok(Fate::Same(known));
+    }
+    let Some(packed) = listing else {
+        return Ok(Fate::Touched(known));
+    };
+    let suspects = unit::rewritten_files(packed, &found.packed);
+    let is_changed = differs_from_history(store, root, found, &known, &suspects)?;
+    Ok(if is_changed {
+        Fate::Changed(known)
+    } else {
+        Fate::Touched(known)
+    })
+}
+
+/// Says whether any of the files, whose stamps moved while size and mode stayed, has other bytes than
+/// the history holds. A file the history does not hold counts as changed.
+fn differs_from_history(
+    store: &Store,
+    root: &RootRow,
+    found: &Found,
+    known: &KnownSkill,
+    names: &[&str],
+) -> Result<bool> {
+    let supporting = names.iter().filter(|name| **name != found.file_name());
+    let names: Vec<&str> = supporting.copied().collect();
+    if names.is_empty() {
+        return Ok(false);
+    }
+    let kept: HashMap<String, String> = store
+        .kept_of(known.id)?
+        .into_iter()
+        .map(|(path, kept)| (path, kept.hash))
+        .collect();
+    let folder = folder_path(&root.path, &found.unit.rel_path);
+    let mut buffer = Vec::new();
+    Ok(names.iter().any(|name| match kept.get(*name) {
+        Some(hash) => {
+            files::read_into(&folder.join(name), files::MAX_SKILL_BYTES, &mut buffer).is_err()
+                || hash_of(&buffer) != *hash
+        }
+        None => true,
+    }))
+}
+
+/// Finds the moves: a vanished skill and a new folder with the same tree hash, one to one, over all
+/// roots of this sync. Where the history holds supporting files, their bytes have to agree, too.
+///
+/// # Errors
+/// [`crate::Error::Database`].
+pub(super) fn match_moves(store: &Store, plans: &mut [RootPlan]) -> Result<()> {
+    let mut lost_by_tree: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
+    let mut new_by_tree: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
+    for (p, plan) in plans.iter().enumerate() {
+        for (l, skill) in plan.lost.iter().enumerate() {
+            if let Some(hash) = &skill.tree_hash {
+                lost_by_tree.entry(hash.clone()).or_default().push((p, l));
+            }
+        }
+        for (f, (found, fate)) in plan.scan.found.iter().zip(&plan.fates).enumerate() {
+            if let (Fate::New, Some(facts)) = (fate, found.facts()) {
+                new_by_tree
+                    .entry(facts.tree_hash.clone())
+                    .or_default()
+                    .push((p, f));
+            }
+        }
+    }
+    let mut moved: Vec<(usize, usize)> = Vec::new();
+    for (hash, lost) in lost_by_tree {
+        let ([(lp, l)], Some([(np, f)])) =
+            (lost.as_slice(), new_by_tree.get(&hash).map(Vec::as_slice))
+        else {
+            continue;
+        };
+        let Some(skill) = plans.get(*lp).and_then(|plan| plan.lost.get(*l)).cloned() else {
+            continue;
+        };
+        let Some(plan) = plans.get_mut(*np) else {
+            continue;
+        };
+        let Some(found) = plan.scan.found.get(*f) else {
+            continue;
+        };
+        if !has_bytes_of(store, &plan.root, found, &skill)? {
+            continue;
+        }
+        if let Some(fate) = plan.fates.get_mut(*f) {
+            *fate = Fate::Moved(skill);
+            moved.push((*lp, *l));
+        }
+    }
+    // From the back, so that the earlier positions stay right.
+    moved.sort_unstable_by(|a, b| b.cmp(a));
+    for (p, l) in moved {
+        if let Some(plan) = plans.get_mut(p) {
+            plan.lost.remove(l);
+        }
+    }
+    Ok(())
+}
+
+fn has_bytes_of(store: &Store, root: &RootRow, found: &Found, skill: &KnownSkill) -> Result<bool> {
+    let folder = folder_path(&root.path, &found.unit.rel_path);
+    let mut buffer = Vec::new();
+    Ok(store.kept_of(skill.id)?.iter().all(|(path, kept)| {
+        files::read_into(&folder.join(path), files::MAX_SKILL_BYTES, &mut buffer).is_ok()
+            && hash_of(&buffer) == kept.hash
+    }))
+}
+
+/// Holds back roots of which so much vanished that it looks like an unmounted disk.
+pub(super) fn hold_back(plan: &mut RootPlan, present: u64) {
+    let lost = plan.lost.len();
+    let is_mass = lost > HELD_BACK_ABOVE && (lost as u64).saturating_mul(2) > present;
+    plan.is_held_back = lost > 0 && (plan.scan.is_root_missing || is_mass);
+}
+
+impl RootPlan {
+    /// Says whether applying the plan would change anything.
+    pub(super) fn is_empty(&self) -> bool {
+        let nothing = |fate: &Fate| matches!(fate, Fate::SameFolder | Fate::Same(_));
+        let no_loss =
+            self.is_held_back || (self.lost.is_empty() && self.scan.gone_folders.is_empty());
+        self.fates.iter().all(nothing)
+            && no_loss
+            && self.scan.findings.is_empty()
+            && self.closed.is_empty()
+    }
+}

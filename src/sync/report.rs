@@ -1,0 +1,213 @@
+//! What a sync tells about itself.
+
+use std::path::PathBuf;
+
+use super::found::{Found, folder_path};
+use super::plan::{Fate, RootPlan};
+use crate::library::WalkFinding;
+use crate::skill::{Finding, Severity};
+use crate::store::{RefusedRow, RootCounts, RootRow};
+
+/// What a sync found and did.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// What the synced roots hold now.
+    pub counts: RootCounts,
+    /// Skills nobody knew.
+    pub added: Vec<Touched>,
+    /// Skills with other content.
+    pub changed: Vec<Touched>,
+    /// Skills that lie elsewhere now.
+    pub moved: Vec<Moved>,
+    /// Skills whose folders vanished.
+    pub missing: Vec<Touched>,
+    /// Skills whose folders came back.
+    pub back: Vec<Touched>,
+    /// Skills that are as they were.
+    pub unchanged: u64,
+    /// What reading the added and changed files found.
+    pub diagnostics: Vec<FileFinding>,
+    /// What walking found.
+    pub walk: Vec<WalkFinding>,
+    /// Files that no client could load, whether they changed or not.
+    pub refused: Vec<RefusedRow>,
+    /// Roots of which so much vanished that nothing was marked.
+    pub held_back: Vec<HeldBack>,
+    /// New skills that carry the name of a vanished one: old id, new id, name.
+    pub relink: Vec<(i64, i64, String)>,
+    /// What went into the history.
+    pub kept: Kept,
+    /// Whether anything was written.
+    pub wrote: bool,
+}
+
+/// A skill that a sync touched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Touched {
+    /// Row id; 0 in a dry run for a skill that is not there yet.
+    pub id: i64,
+    /// What people call it.
+    pub name: String,
+    /// Absolute path of its folder.
+    pub path: PathBuf,
+}
+
+/// A skill that lies elsewhere now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    /// Row id.
+    pub id: i64,
+    /// What people call it.
+    pub name: String,
+    /// Path relative to its old root.
+    pub from: String,
+    /// Absolute path of its folder.
+    pub path: PathBuf,
+}
+
+/// A finding about a skill file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileFinding {
+    /// Absolute path of the file.
+    pub path: PathBuf,
+    /// How bad it is for loading.
+    pub severity: Severity,
+    /// The finding.
+    pub finding: Finding,
+}
+
+/// A root of which so much vanished that nothing was marked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldBack {
+    /// The root.
+    pub root: PathBuf,
+    /// How many of its skills are not there.
+    pub lost: usize,
+    /// How many it held.
+    pub of: u64,
+    /// Whether the root folder itself is not there.
+    pub is_root_missing: bool,
+}
+
+/// What went into the history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Kept {
+    /// Files whose bytes were stored.
+    pub files: u64,
+    /// Their bytes before compression.
+    pub bytes: u64,
+    /// Supporting files left out because the budget is used up.
+    pub left_out_files: u64,
+    /// Their bytes.
+    pub left_out_bytes: u64,
+    /// Supporting files left out because they are no text or too large.
+    pub skipped_files: u64,
+}
+
+impl Report {
+    /// Returns the number of skill files found on disk.
+    #[must_use]
+    pub fn files_found(&self) -> u64 {
+        self.counts.present + self.counts.nested
+    }
+
+    /// Returns the number of skills that were loaded.
+    #[must_use]
+    pub fn loaded(&self) -> u64 {
+        self.counts.present.saturating_sub(self.counts.refused)
+    }
+
+    /// Says whether something has to be looked at: a refused file, or an error of the walk.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        !self.refused.is_empty()
+            || self
+                .walk
+                .iter()
+                .any(|finding| finding.code.severity() == Severity::Error)
+            || self
+                .diagnostics
+                .iter()
+                .any(|finding| finding.severity == Severity::Error)
+    }
+
+    /// Adds what a plan says about one root. `ids` are the row ids of what was found, where known.
+    pub(super) fn add_plan(&mut self, plan: &mut RootPlan, ids: &[Option<i64>]) {
+        let root = plan.root.path.clone();
+        for (index, (found, fate)) in plan.scan.found.iter_mut().zip(&plan.fates).enumerate() {
+            let id = ids.get(index).copied().flatten();
+            self.add_found(&plan.root, found, fate, id.unwrap_or(0));
+        }
+        self.unchanged += plan.scan.unchanged;
+        self.walk.append(&mut plan.scan.findings);
+        self.walk.append(&mut plan.scan.unknown);
+        if plan.is_held_back {
+            return;
+        }
+        self.missing.extend(plan.lost.iter().map(|skill| Touched {
+            id: skill.id,
+            name: skill.name.clone(),
+            path: folder_path(&root, &skill.rel_path),
+        }));
+    }
+
+    /// Adds one found folder.
+    pub(super) fn add_found(&mut self, root: &RootRow, found: &mut Found, fate: &Fate, id: i64) {
+        let path = folder_path(&root.path, &found.unit.rel_path);
+        let name = found.name(&root.path).to_owned();
+        match fate {
+            Fate::SameFolder => return,
+            Fate::Folder => {}
+            Fate::Same(_) | Fate::Touched(_) => {
+                self.unchanged += 1;
+                return;
+            }
+            Fate::New => self.added.push(Touched {
+                id,
+                name,
+                path: path.clone(),
+            }),
+            Fate::Changed(known) => self.changed.push(Touched {
+                id: known.id,
+                name,
+                path: path.clone(),
+            }),
+            Fate::Back(known) => self.back.push(Touched {
+                id: known.id,
+                name,
+                path: path.clone(),
+            }),
+            Fate::Moved(known) => {
+                self.moved.push(Moved {
+                    id: known.id,
+                    name,
+                    from: known.rel_path.clone(),
+                    path: path.clone(),
+                });
+            }
+        }
+        self.walk.append(&mut found.findings);
+        let file = path.join(found.file_name());
+        match &mut found.skill {
+            Some(super::found::ReadSkill::Read(facts)) => {
+                let findings = std::mem::take(&mut facts.text.findings);
+                self.diagnostics
+                    .extend(findings.into_iter().filter_map(|finding| {
+                        let severity = finding.code.lenient()?;
+                        Some(FileFinding {
+                            path: file.clone(),
+                            severity,
+                            finding,
+                        })
+                    }));
+            }
+            Some(super::found::ReadSkill::Failed(code, message)) => self.walk.push(WalkFinding {
+                unit: found.unit.rel_path.clone(),
+                path: file,
+                code: *code,
+                message: message.clone(),
+            }),
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,421 @@
+//! Finds out what changed below one root since the last sync: asks `stat` first, walks and reads only
+//! where an answer differs.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use super::found::{Found, folder_path, hash_of};
+use crate::error::{Error, Result};
+use crate::library::unit::{Probe, probe};
+use crate::library::walk::{End, Reach, Request, Step, walk};
+use crate::library::{WalkCode, WalkFinding};
+use crate::library::{files, unit};
+use crate::store::{Place, RootRow, Store};
+
+/// How closely to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// Trust equal stamps.
+    Stat,
+    /// Read every file whatever the stamps say.
+    Everything,
+}
+
+/// What one root looks like now, compared with the last sync.
+#[derive(Debug, Default)]
+pub(super) struct RootScan {
+    /// Folders that are new or whose stamps differ, by path.
+    pub(super) found: Vec<Found>,
+    /// Relative paths of skills that are not there any more, with their ids.
+    pub(super) lost: Vec<(String, i64)>,
+    /// Relative paths of category folders that are not there any more.
+    pub(super) gone_folders: Vec<String>,
+    /// Findings about folders that are no unit.
+    pub(super) findings: Vec<WalkFinding>,
+    /// Folders that could not be looked into: what lies below them stays as it was. Not stored, but
+    /// told by each sync until they can be.
+    pub(super) unknown: Vec<WalkFinding>,
+    /// Skills whose stamps are as they were.
+    pub(super) unchanged: u64,
+    /// The root folder itself is not there.
+    pub(super) is_root_missing: bool,
+}
+
+/// What the probe of all units came to.
+#[derive(Default)]
+struct Probed {
+    units: u64,
+    skills: u64,
+    dirty: Vec<(String, bool, Option<i64>)>,
+    lost: Vec<(String, Option<i64>)>,
+    unknown: Vec<WalkFinding>,
+}
+
+/// Scans one root.
+///
+/// # Errors
+/// [`Error::Database`], or [`Error::Io`] when the root exists but cannot be read.
+pub(super) fn scan(
+    store: &Store,
+    root: &RootRow,
+    depth: Depth,
+    looked_at_ns: i64,
+) -> Result<RootScan> {
+    let folder = match File::open(&root.path) {
+        Ok(folder) => folder,
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            return lost_root(store, root);
+        }
+        Err(error) => return Err(Error::io("read the root", &root.path)(error)),
+    };
+    if depth == Depth::Everything {
+        return whole(store, root, looked_at_ns);
+    }
+    let probed = probe_all(store, root, &folder)?;
+    if probed.units == 0 {
+        return whole(store, root, looked_at_ns);
+    }
+    let mut scan = RootScan {
+        unknown: probed.unknown,
+        ..RootScan::default()
+    };
+    for (rel_path, skill_id) in probed.lost {
+        match skill_id {
+            Some(id) => scan.lost.push((rel_path, id)),
+            None => scan.gone_folders.push(rel_path),
+        }
+    }
+    scan.unchanged = probed.skills;
+    if probed.dirty.is_empty() {
+        return Ok(scan);
+    }
+    match rewalk(store, root, scan, &probed.dirty, looked_at_ns)? {
+        Some(scan) => Ok(scan),
+        None => whole(store, root, looked_at_ns),
+    }
+}
+
+fn lost_root(store: &Store, root: &RootRow) -> Result<RootScan> {
+    let known = store.present_skills(root.id)?;
+    let lost = known
+        .into_iter()
+        .map(|skill| (skill.rel_path, skill.id))
+        .collect();
+    Ok(RootScan {
+        lost,
+        is_root_missing: true,
+        ..RootScan::default()
+    })
+}
+
+fn probe_all(store: &Store, root: &RootRow, folder: &File) -> Result<Probed> {
+    let mut probed = Probed::default();
+    let mut path = Vec::with_capacity(256);
+    let mut racy = Vec::new();
+    store.each_unit(root.id, |unit| {
+        probed.units += 1;
+        racy.clear();
+        let outcome = probe(
+            folder.as_fd(),
+            unit.rel_path,
+            unit.entries,
+            &mut path,
+            |name| racy.push(name.to_owned()),
+        );
+        let is_changed = match outcome {
+            Probe::Unchanged => false,
+            Probe::Changed => true,
+            Probe::Racy => is_racily_changed(store, root, unit.rel_path, unit.skill_id, &racy)?,
+            Probe::Gone => {
+                probed.lost.push((unit.rel_path.to_owned(), unit.skill_id));
+                return Ok(());
+            }
+            Probe::Unknown => {
+                probed
+                    .unknown
+                    .push(unreadable_folder(&root.path, unit.rel_path));
+                return Ok(());
+            }
+        };
+        if is_changed {
+            probed
+                .dirty
+                .push((unit.rel_path.to_owned(), unit.archived, unit.skill_id));
+        } else if unit.skill_id.is_some() {
+            probed.skills += 1;
+        }
+        Ok(())
+    })?;
+    Ok(probed)
+}
+
+/// Reads what equal stamps prove nothing about. A folder is listed again, a file is hashed.
+fn is_racily_changed(
+    store: &Store,
+    root: &RootRow,
+    rel_path: &str,
+    skill_id: Option<i64>,
+    racy: &[String],
+) -> Result<bool> {
+    // A folder stamp that is racy could hide a new entry: only a walk can tell, and a walk that finds
+    // the same listing changes nothing.
+    let Some(skill_id) = skill_id else {
+        return Ok(true);
+    };
+    if racy.iter().any(|name| name == ".") {
+        return Ok(true);
+    }
+    let place = Place {
+        root_id: root.id,
+        rel_path,
+    };
+    let known = store.skill_at(place)?;
+    let kept: HashMap<String, String> = store
+        .kept_of(skill_id)?
+        .into_iter()
+        .map(|(path, kept)| (path, kept.hash))
+        .collect();
+    let folder = folder_path(&root.path, rel_path);
+    let mut buffer = Vec::new();
+    for name in racy {
+        let known_hash = if name.eq_ignore_ascii_case("SKILL.md") {
+            known.as_ref().and_then(|skill| skill.content_hash.as_ref())
+        } else {
+            kept.get(name)
+        };
+        let Some(known_hash) = known_hash else {
+            continue;
+        };
+        if files::read_into(&folder.join(name), files::MAX_SKILL_BYTES, &mut buffer).is_err()
+            || hash_of(&buffer) != *known_hash
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Walks only the folders whose stamps differ. `None` when only a walk of the whole root can tell.
+fn rewalk(
+    store: &Store,
+    root: &RootRow,
+    mut scan: RootScan,
+    dirty: &[(String, bool, Option<i64>)],
+    looked_at_ns: i64,
+) -> Result<Option<RootScan>> {
+    let known = if dirty.iter().any(|(_, _, skill)| skill.is_none()) {
+        known_units(store, root.id)?
+    } else {
+        HashMap::new()
+    };
+    let is_known = |rel_path: &str| known.contains_key(rel_path);
+    for (rel_path, archived, skill_id) in dirty {
+        let reach = if skill_id.is_some() {
+            Reach::Deep
+        } else {
+            Reach::NewOnly
+        };
+        let request = Request {
+            root: &root.path,
+            start: rel_path,
+            archived: *archived,
+            reach,
+            is_known: &is_known,
+        };
+        let first = scan.found.len();
+        if walk_into(&mut scan, &request, looked_at_ns)? == End::NeedsWholeRoot {
+            return Ok(None);
+        }
+        let itself = scan
+            .found
+            .get(first..)
+            .unwrap_or_default()
+            .iter()
+            .find(|found| found.unit.rel_path == *rel_path);
+        let is_skill = itself.is_some_and(|found| found.skill.is_some());
+        let is_unknown = scan.unknown.iter().any(|folder| folder.unit == *rel_path);
+        match skill_id {
+            _ if is_unknown => {}
+            // It was a skill and is none now: what it was is lost, what is left was walked.
+            Some(id) if !is_skill => scan.lost.push((rel_path.clone(), *id)),
+            // It was a category and is a skill now: the skills below it have become parts of it.
+            None if is_skill => swallow(&mut scan, rel_path, &known),
+            Some(_) | None => {}
+        }
+    }
+    drop_doubles(&mut scan);
+    Ok(Some(scan))
+}
+
+fn swallow(scan: &mut RootScan, rel_path: &str, known: &HashMap<String, Option<i64>>) {
+    let found: HashSet<&str> = scan
+        .found
+        .iter()
+        .map(|found| found.unit.rel_path.as_str())
+        .collect();
+    // A root that becomes a skill keeps its categories.
+    if rel_path == "." {
+        return;
+    }
+    let prefix = format!("{rel_path}/");
+    for (path, skill_id) in known {
+        if path.starts_with(&prefix) && !found.contains(path.as_str()) {
+            match skill_id {
+                Some(id) => {
+                    scan.lost.push((path.clone(), *id));
+                    scan.unchanged = scan.unchanged.saturating_sub(1);
+                }
+                None => scan.gone_folders.push(path.clone()),
+            }
+        }
+    }
+}
+
+/// A folder can be walked twice: on its own account and below a folder that changed.
+fn drop_doubles(scan: &mut RootScan) {
+    let mut seen = HashSet::new();
+    scan.found
+        .retain(|found| seen.insert(found.unit.rel_path.clone()));
+    let skills: HashSet<&str> = scan
+        .found
+        .iter()
+        .filter(|found| found.skill.is_some())
+        .map(|found| found.unit.rel_path.as_str())
+        .collect();
+    let mut lost_once = HashSet::new();
+    scan.lost
+        .retain(|(path, _)| !skills.contains(path.as_str()) && lost_once.insert(path.clone()));
+}
+
+fn known_units(store: &Store, root_id: i64) -> Result<HashMap<String, Option<i64>>> {
+    let mut known = HashMap::new();
+    store.each_unit(root_id, |unit| {
+        known.insert(unit.rel_path.to_owned(), unit.skill_id);
+        Ok(())
+    })?;
+    Ok(known)
+}
+
+/// Walks and reads the whole root and compares it with every row.
+fn whole(store: &Store, root: &RootRow, looked_at_ns: i64) -> Result<RootScan> {
+    let mut scan = RootScan::default();
+    let request = Request {
+        root: &root.path,
+        start: ".",
+        archived: false,
+        reach: Reach::Deep,
+        is_known: &|_| false,
+    };
+    walk_into(&mut scan, &request, looked_at_ns)?;
+    let found: HashMap<&str, bool> = scan
+        .found
+        .iter()
+        .map(|found| (found.unit.rel_path.as_str(), found.skill.is_some()))
+        .collect();
+    let is_unknown = |path: &str| {
+        scan.unknown
+            .iter()
+            .any(|folder| is_below(path, &folder.unit))
+    };
+    let mut lost = Vec::new();
+    for skill in store.present_skills(root.id)? {
+        if found.get(skill.rel_path.as_str()) != Some(&true) && !is_unknown(&skill.rel_path) {
+            lost.push((skill.rel_path, skill.id));
+        }
+    }
+    let mut gone_folders = Vec::new();
+    store.each_unit(root.id, |unit| {
+        if unit.skill_id.is_none()
+            && !found.contains_key(unit.rel_path)
+            && !is_unknown(unit.rel_path)
+        {
+            gone_folders.push(unit.rel_path.to_owned());
+        }
+        Ok(())
+    })?;
+    scan.lost = lost;
+    scan.gone_folders = gone_folders;
+    Ok(scan)
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    folder == "."
+        || path == folder
+        || path
+            .strip_prefix(folder)
+            .is_some_and(|rest| rest.starts_with('/'))
+}
+
+fn walk_into(scan: &mut RootScan, request: &Request<'_>, looked_at_ns: i64) -> Result<End> {
+    let mut buffer = Vec::new();
+    walk_reading(request, looked_at_ns, &mut buffer, &mut |step| {
+        match step {
+            Read::Found(found) => scan.found.push(*found),
+            Read::Finding(finding) => scan.findings.push(finding),
+            Read::Unknown(finding) => scan.unknown.push(finding),
+        }
+        Ok(())
+    })
+}
+
+/// What a walk that reads hands over.
+pub(super) enum Read {
+    Found(Box<Found>),
+    Finding(WalkFinding),
+    Unknown(WalkFinding),
+}
+
+/// Walks and reads, handing over each folder together with what the walk had to say about it.
+pub(super) fn walk_reading(
+    request: &Request<'_>,
+    looked_at_ns: i64,
+    buffer: &mut Vec<u8>,
+    take: &mut dyn FnMut(Read) -> Result<()>,
+) -> Result<End> {
+    let root: &Path = request.root;
+    // Findings about a folder come before the folder itself.
+    let mut waiting: Vec<WalkFinding> = Vec::new();
+    let end = walk(request, &mut |step| match step {
+        Step::Finding(finding) => {
+            waiting.push(finding);
+            Ok(())
+        }
+        Step::Unknown(finding) => take(Read::Unknown(finding)),
+        Step::Unit(unit) => {
+            let mut found = Found::read(root, unit, looked_at_ns, buffer);
+            let rel_path = found.unit.rel_path.clone();
+            found.findings = waiting
+                .extract_if(.., |finding| finding.unit == rel_path)
+                .collect();
+            take(Read::Found(Box::new(found)))
+        }
+    })?;
+    waiting
+        .into_iter()
+        .try_for_each(|finding| take(Read::Finding(finding)))?;
+    Ok(end)
+}
+
+/// Returns whether two packed listings say the same.
+pub(super) fn is_same_listing(a: &[u8], b: &[u8]) -> bool {
+    unit::same_listing(a, b)
+}
+
+/// Says that a folder could not be looked into.
+fn unreadable_folder(root: &Path, rel_path: &str) -> WalkFinding {
+    WalkFinding {
+        unit: rel_path.to_owned(),
+        path: folder_path(root, rel_path),
+        code: WalkCode::FolderUnreadable,
+        message: "the folder cannot be looked into; what was known of it stays as it was"
+            .to_owned(),
+    }
+}

@@ -39,6 +39,10 @@ CREATE TABLE skill (
 -- Same root and path means same life, as long as that life was not ended through skilldb.
 CREATE UNIQUE INDEX skill_by_place ON skill (root_id, rel_path) WHERE removed_at IS NULL;
 
+-- Few rows each, so that counting them does not read the many others.
+CREATE INDEX skill_by_vanishing ON skill (root_id) WHERE missing_since IS NOT NULL;
+CREATE INDEX skill_by_archive ON skill (root_id) WHERE state = 'archived';
+
 CREATE TABLE skill_disabled (
   skill_id INTEGER NOT NULL REFERENCES skill (id),
   -- NULL: disabled everywhere.
@@ -77,7 +81,8 @@ CREATE TABLE manifest (
   version       TEXT GENERATED ALWAYS AS (coalesce(frontmatter ->> '$.version', frontmatter ->> '$.metadata.version')) VIRTUAL
 ) STRICT;
 
-CREATE INDEX manifest_by_name ON manifest (name);
+-- Holds all that a listing shows, so that listing 10,000 skills does not read 10,000 frontmatters.
+CREATE INDEX manifest_by_name ON manifest (name, parse_status, description);
 CREATE INDEX manifest_by_folder ON manifest (folder);
 -- A no-change sync counts the few that are not fine without reading the many that are.
 CREATE INDEX manifest_by_trouble ON manifest (parse_status) WHERE parse_status <> 'ok';
@@ -144,6 +149,7 @@ CREATE TABLE diagnostic (
 
 CREATE INDEX diagnostic_by_skill ON diagnostic (skill_id);
 CREATE INDEX diagnostic_by_unit ON diagnostic (root_id, unit);
+CREATE INDEX diagnostic_by_nesting ON diagnostic (root_id) WHERE code = 'nested-skill';
 
 CREATE TABLE skill_reference (
   id              INTEGER PRIMARY KEY,

@@ -74,12 +74,27 @@ fn stream(out: &mut Output, store: &Store, archived: bool) -> Result<()> {
     let mut line = String::new();
     store.each_short(archived, |skill| {
         line.clear();
-        for part in [skill.name, skill.state, skill.path, skill.description] {
-            if !line.is_empty() {
-                line.push('\t');
-            }
+        for (separator, part) in [
+            ("", skill.name),
+            ("\t", skill.state),
+            ("\t", skill.root),
+            (
+                "/",
+                if skill.rel_path == "." {
+                    ""
+                } else {
+                    skill.rel_path
+                },
+            ),
+            ("\t", skill.description),
+        ] {
+            line.push_str(if part.is_empty() && separator == "/" {
+                ""
+            } else {
+                separator
+            });
             // A tab or line break in a value would make another column or record of it.
-            if part.contains(|c: char| c.is_control()) {
+            if part.bytes().any(|byte| byte.is_ascii_control()) {
                 line.push_str(&one_line(part));
             } else {
                 line.push_str(part);
@@ -136,13 +151,15 @@ fn table(out: &mut Output, skills: &[SkillRow]) -> Result<()> {
         };
         out.line(&line)?;
     }
+    out.flush()?;
     out.say(&format!("{}.", plural(skills.len() as u64, "skill")));
     Ok(())
 }
 
-fn say_refused(context: &Context, store: &Store) -> Result<()> {
+fn say_refused(context: &mut Context, store: &Store) -> Result<()> {
     let refused = store.list_refused()?;
     if !refused.is_empty() {
+        context.out.flush()?;
         context.out.say(&format!(
             "{} could not be loaded: skilldb sql problems",
             plural(refused.len() as u64, "file")
@@ -223,6 +240,7 @@ fn missing(context: &mut Context, rows: &[MissingRow]) -> Result<()> {
             row.id, row.name, row.root, row.rel_path
         ))?;
     }
+    context.out.flush()?;
     context
         .out
         .say(&format!("{} missing.", plural(rows.len() as u64, "skill")));
@@ -327,6 +345,7 @@ fn duplicates(context: &mut Context, store: &Store, args: &Args) -> Result<()> {
     for (group, winners) in groups.iter().zip(&winners) {
         tell_group(&mut context.out, group, winners)?;
     }
+    context.out.flush()?;
     context.out.say(&format!(
         "{} in more than one place.",
         plural(groups.len() as u64, "name")

@@ -30,10 +30,8 @@ pub(super) fn run(args: &Args) -> Result<()> {
             .map_err(Error::io("write to", "stdout"));
     };
     fs::create_dir_all(dir).map_err(Error::io("create the folder", dir))?;
-    let pages = std::iter::once(command.clone()).chain(command.get_subcommands().map(|sub| {
-        let name = format!("skilldb-{}", sub.get_name());
-        sub.clone().name(name)
-    }));
+    let mut pages = Vec::new();
+    add_pages(&command, command.get_name().to_owned(), &mut pages);
     for page in pages {
         let path = dir.join(format!("{}.1", page.get_name()));
         let text = rendered(&page)?;
@@ -42,6 +40,14 @@ pub(super) fn run(args: &Args) -> Result<()> {
             .map_err(Error::io("write", &path))?;
     }
     Ok(())
+}
+
+/// A page a command, below the name that the page above refers to: `skilldb-roots-add`.
+fn add_pages(command: &clap::Command, name: String, pages: &mut Vec<clap::Command>) {
+    for sub in command.get_subcommands() {
+        add_pages(sub, format!("{name}-{}", sub.get_name()), pages);
+    }
+    pages.push(command.clone().name(name));
 }
 
 fn rendered(command: &clap::Command) -> Result<Vec<u8>> {

@@ -96,26 +96,43 @@ struct Context {
 
 /// Runs the command line and returns the exit code of the process.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
-        Err(error) => {
-            let code = u8::try_from(error.exit_code()).unwrap_or(2);
-            // A closed pipe has nobody left to tell.
-            let _ = error.print();
-            return ExitCode::from(code);
-        }
+        Err(error) => return not_parsed(&error, &arguments),
     };
-    let (json, color) = (cli.json, cli.color.map(choice));
-    match execute(cli) {
+    let json = cli.json;
+    let mut color = cli.color.map_or(ColorChoice::Auto, choice);
+    match execute(cli, &mut color) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let is_told = matches!(error, Error::ProblemsFound) || error.kind() == ErrorKind::Quiet;
             if !is_told {
-                output::fail(&error, json, color.unwrap_or(ColorChoice::Auto));
+                output::fail(&error, json, color);
             }
             ExitCode::from(error.kind().exit_code())
         }
     }
+}
+
+/// Tells what clap says: help and version as they are, an error as an object where `--json` was typed.
+fn not_parsed(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
+    if error.use_stderr() && arguments.iter().any(|argument| argument == "--json") {
+        let words = error.render().to_string();
+        let mut lines = words.lines().filter(|line| !line.trim().is_empty());
+        let first = lines.next().unwrap_or_default();
+        let error = Error::Usage {
+            message: first.trim_start_matches("error: ").to_owned(),
+            hint: lines
+                .find_map(|line| line.trim().strip_prefix("tip: "))
+                .map(str::to_owned),
+        };
+        output::fail(&error, true, ColorChoice::Never);
+        return ExitCode::from(error.kind().exit_code());
+    }
+    // A closed pipe has nobody left to tell.
+    let _ = error.print();
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 fn choice(when: When) -> ColorChoice {
@@ -126,7 +143,8 @@ fn choice(when: When) -> ColorChoice {
     }
 }
 
-fn execute(cli: Cli) -> Result<()> {
+/// Runs the command; `color` becomes what the settings say as soon as they are read.
+fn execute(cli: Cli, color: &mut ColorChoice) -> Result<()> {
     // These two describe the program itself and must work whatever the configuration says.
     match &cli.command {
         Command::Completions(args) => return completions::run(args),
@@ -137,7 +155,8 @@ fn execute(cli: Cli) -> Result<()> {
         home: cli.home,
         color: cli.color.map(choice),
     })?;
-    let out = Output::new(config.color.value, cli.json, cli.quiet);
+    *color = config.color.value;
+    let out = Output::new(*color, cli.json, cli.quiet);
     let now = config.clock.now();
     let mut context = Context { config, now, out };
     let result = match cli.command {

@@ -1,5 +1,4 @@
 //! Where words and data go: data to stdout, everything else to stderr.
-#![expect(clippy::print_stderr, reason = "the one place that prints")]
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
@@ -101,13 +100,13 @@ impl Output {
     /// Says something that is no data, unless `--quiet`.
     pub(super) fn say(&self, words: &str) {
         if !self.quiet {
-            eprintln!("{words}");
+            tell(words);
         }
     }
 
     /// Says something that must be seen even with `--quiet`.
     pub(super) fn warn(&self, words: &str) {
-        eprintln!("{words}");
+        tell(words);
     }
 
     /// Paints words for stdout.
@@ -134,6 +133,11 @@ fn paint(color: bool, style: Style, words: &str) -> String {
     }
 }
 
+/// Writes a line to stderr. A closed stderr has nobody left to tell and must not end the work.
+pub(super) fn tell(words: &str) {
+    let _ = writeln!(io::stderr(), "{words}");
+}
+
 fn console_width() -> usize {
     terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0))
 }
@@ -148,22 +152,25 @@ pub(super) fn fail(error: &Error, json: bool, color: ColorChoice) {
     }
     let colored =
         color == ColorChoice::Always || (color == ColorChoice::Auto && io::stderr().is_terminal());
-    eprintln!("{} {error}", paint(colored, Style::Error, "error:"));
+    tell(&format!(
+        "{} {error}",
+        paint(colored, Style::Error, "error:")
+    ));
     let mut cause = std::error::Error::source(error);
     while let Some(inner) = cause {
-        eprintln!("  caused by: {inner}");
+        tell(&format!("  caused by: {inner}"));
         cause = inner.source();
     }
     if let Error::AmbiguousName { candidates, .. } = error {
         for candidate in candidates {
-            eprintln!(
+            tell(&format!(
                 "  {}  (#{}, {})",
                 candidate.address, candidate.id, candidate.path
-            );
+            ));
         }
     }
     if let Some(hint) = error.hint() {
-        eprintln!("{} {hint}", paint(colored, Style::Bold, "hint:"));
+        tell(&format!("{} {hint}", paint(colored, Style::Bold, "hint:")));
     }
 }
 
@@ -182,6 +189,7 @@ fn error_object(error: &Error) -> Value {
         cause = inner.source();
     }
     let mut object = json!({
+        "schema_version": SCHEMA_VERSION,
         "error": {
             "code": error.code(),
             "message": message,

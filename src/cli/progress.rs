@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::output::tell;
 use crate::sync::Progress;
 
 /// Returns the progress display that suits stderr.
@@ -76,7 +77,6 @@ impl Progress for Silent {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "said while no output is at hand")]
 fn tell_waiting() {
-    eprintln!("Another skilldb is changing this library; waiting for it.");
+    tell("Another skilldb is changing this library; waiting for it.");
 }

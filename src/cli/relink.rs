@@ -30,8 +30,21 @@ pub(super) struct Args {
 pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     let home = context.config.home.value.clone();
     let old = id_of_missing(&args.old)?;
-    let new = Store::open_read(&home, context.now)?.find_skill(&args.new)?;
+    let store = Store::open_read(&home, context.now)?;
+    let new = store.find_skill(&args.new)?;
     if args.dry_run {
+        if !store.list_missing()?.iter().any(|row| row.id == old) {
+            return Err(Error::Relink {
+                old: format!("#{old}"),
+                new: format!("#{}", new.id),
+                reason: "the old one is not missing",
+            });
+        }
+        if context.out.json {
+            return context.out.object(
+                json!({"relinked": {"id": old, "name": new.name, "ended_id": new.id}, "dry_run": true}),
+            );
+        }
         context.out.say(&format!(
             "#{old} would go on in {} (dry run: nothing was written).",
             new.path
@@ -41,7 +54,7 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     let progress = progress::for_stderr();
     let (old, new) = sync::relink(&home, old, new.id, context.now, progress.as_ref())?;
     if context.out.json {
-        return context.out.object(json!({"relinked": {"id": old.id, "name": new.name, "ended_id": new.id, "rel_path": new.rel_path}}));
+        return context.out.object(json!({"relinked": {"id": old.id, "name": new.name, "ended_id": new.id, "rel_path": new.rel_path}, "dry_run": false}));
     }
     context.out.line(&format!(
         "#{} {} goes on in {}; #{} has ended",

@@ -117,6 +117,7 @@ fn list(context: &mut Context) -> Result<()> {
         };
         context.out.line(&line)?;
     }
+    context.out.flush()?;
     context.out.say(&format!("{}.", plural(count, "root")));
     Ok(())
 }
@@ -239,6 +240,7 @@ fn remove(context: &mut Context, args: &RemoveArgs) -> Result<()> {
         root.path.display(),
         plural(skills, "skill")
     ))?;
+    context.out.flush()?;
     context
         .out
         .say("Files, history and usage stay; adding the folder again brings all of it back.");

@@ -45,6 +45,14 @@ fn find(context: &Context, store: &Store, typed: &str) -> Result<(SkillAddress, 
         Err(error @ Error::SkillNotFound { .. }) => error,
         Err(error) => return Err(error),
     };
+    // `skills/deploy` as a shell completes it: a path from here, when nothing is called that.
+    if context.config.cwd.join(typed).exists() {
+        match store.find_skill(&folder_of(context, typed)) {
+            Ok(skill) => return Ok((skill, None)),
+            Err(Error::SkillNotFound { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
     // `name/file`: the shortest name that is a skill takes the rest as its file.
     for (at, _) in typed
         .match_indices('/')
@@ -60,15 +68,21 @@ fn find(context: &Context, store: &Store, typed: &str) -> Result<(SkillAddress, 
     Err(first)
 }
 
-/// A path that is there is looked up as a path; everything else as typed.
+/// What looks like a path is looked up as a path; everything else as typed.
 fn resolved(context: &Context, typed: &str) -> String {
     let looks_like_path = typed.starts_with('/')
         || typed.starts_with("./")
         || typed.starts_with("../")
         || typed == ".";
-    if !looks_like_path {
-        return typed.to_owned();
+    if looks_like_path {
+        folder_of(context, typed)
+    } else {
+        typed.to_owned()
     }
+}
+
+/// The folder of the skill at a path, links resolved.
+fn folder_of(context: &Context, typed: &str) -> String {
     let path = context.config.cwd.join(typed);
     let path = path.canonicalize().unwrap_or(path);
     let is_skill_file = path

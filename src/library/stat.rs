@@ -39,6 +39,14 @@ impl Stat {
         newest.saturating_add(tick) >= looked_at_ns
     }
 
+    /// Returns whether inode and times are the same: all that counts of a folder.
+    #[must_use]
+    pub fn has_stamps_of(&self, other: &Self) -> bool {
+        self.inode == other.inode
+            && self.mtime_ns == other.mtime_ns
+            && self.ctime_ns == other.ctime_ns
+    }
+
     /// Returns whether any of the executable bits is set.
     #[must_use]
     pub fn is_executable(&self) -> bool {

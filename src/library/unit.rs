@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 use std::ffi::CStr;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{AtFlags, statat};
+use rustix::fs::{AtFlags, Mode, OFlags, fstat, openat, statat};
+use rustix::io::Errno;
 
 use super::stat::Stat;
 
@@ -188,34 +189,24 @@ pub fn probe(
     let Some(((known, _), racy_folder)) = reader.stat() else {
         return Probe::Changed;
     };
-    path.clear();
-    path.extend_from_slice(rel_path.as_bytes());
-    let folder_length = path.len();
-    match stat_path(root, path, AtFlags::empty()) {
-        Ok(found)
-            if found.mtime_ns != known.mtime_ns
-                || found.ctime_ns != known.ctime_ns
-                || found.inode != known.inode =>
-        {
-            return Probe::Changed;
-        }
+    // Opened once, so that the way to the folder is not looked up again for each file in it.
+    let folder = match open_folder(root, rel_path, path) {
+        Ok(folder) => folder,
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Probe::Gone,
+        Err(_) => return Probe::Unknown,
+    };
+    match fstat(&folder).map(|stat| Stat::from(&stat)) {
+        Ok(found) if !found.has_stamps_of(&known) => return Probe::Changed,
         Ok(_) => {}
-        Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP) => {
-            return Probe::Gone;
-        }
         Err(_) => return Probe::Unknown,
     }
-    let mut outcome = if racy_folder {
+    let mut outcome = Probe::Unchanged;
+    if racy_folder {
         on_racy(".");
-        Probe::Racy
-    } else {
-        Probe::Unchanged
-    };
+        outcome = Probe::Racy;
+    }
     while let Some(entry) = reader.entry() {
-        path.truncate(folder_length);
-        path.push(b'/');
-        path.extend_from_slice(entry.name.as_bytes());
-        if !entry.is_unchanged(root, path) {
+        if !entry.is_unchanged(folder.as_fd(), path) {
             return Probe::Changed;
         }
         if entry.racy {
@@ -230,14 +221,26 @@ pub fn probe(
     }
 }
 
-fn stat_path(root: BorrowedFd<'_>, path: &mut Vec<u8>, flags: AtFlags) -> rustix::io::Result<Stat> {
-    path.push(0);
-    let result = match CStr::from_bytes_with_nul(path) {
-        Ok(path) => statat(root, path, flags).map(|stat| Stat::from(&stat)),
-        Err(_) => Err(rustix::io::Errno::INVAL),
-    };
-    path.pop();
-    result
+/// Opens a folder only to look things up in it, where the system knows that; links are followed.
+fn open_folder(
+    root: BorrowedFd<'_>,
+    rel_path: &str,
+    path: &mut Vec<u8>,
+) -> rustix::io::Result<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    let purpose = OFlags::PATH;
+    #[cfg(not(target_os = "linux"))]
+    let purpose = OFlags::RDONLY;
+    let flags = purpose | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    openat(root, c_path(rel_path, path)?, flags, Mode::empty())
+}
+
+/// Returns `name` as the system wants it, in a buffer that is reused.
+fn c_path<'b>(name: &str, buffer: &'b mut Vec<u8>) -> rustix::io::Result<&'b CStr> {
+    buffer.clear();
+    buffer.extend_from_slice(name.as_bytes());
+    buffer.push(0);
+    CStr::from_bytes_with_nul(buffer).map_err(|_| Errno::INVAL)
 }
 
 struct PackedEntry<'a> {
@@ -248,22 +251,19 @@ struct PackedEntry<'a> {
 }
 
 impl PackedEntry<'_> {
-    fn is_unchanged(&self, root: BorrowedFd<'_>, path: &mut Vec<u8>) -> bool {
-        let follows = self.code == kind_code(EntryKind::Followed);
+    fn is_unchanged(&self, folder: BorrowedFd<'_>, path: &mut Vec<u8>) -> bool {
         let dangling = self.code == kind_code(EntryKind::Dangling);
-        let flags = if follows || dangling {
+        let follows = dangling || self.code == kind_code(EntryKind::Followed);
+        let flags = if follows {
             AtFlags::empty()
         } else {
             AtFlags::SYMLINK_NOFOLLOW
         };
-        match stat_path(root, path, flags) {
+        let stat = c_path(self.name, path).and_then(|name| statat(folder, name, flags));
+        match stat.map(|stat| Stat::from(&stat)) {
             // The size of a folder says nothing that its stamps do not.
             Ok(found) if self.code == kind_code(EntryKind::Folder) => {
-                Stat { size: 0, ..found }
-                    == Stat {
-                        size: 0,
-                        ..self.stat
-                    }
+                found.has_stamps_of(&self.stat) && found.mode == self.stat.mode
             }
             Ok(found) => !dangling && found == self.stat,
             Err(_) => dangling,
@@ -338,7 +338,6 @@ impl<'a> Reader<'a> {
 #[cfg(test)]
 mod tests {
     use std::fs::{self, File};
-    use std::os::fd::AsFd;
 
     use super::*;
 

@@ -51,9 +51,15 @@ fn build<T>(path: &Path, fill: impl FnOnce(&Tx<'_>) -> Result<T>) -> Result<T> {
         path: path.to_path_buf(),
         message,
     })?;
+    let indexes = take_indexes(&transaction).map_err(Error::database("set indexes aside"))?;
     let result = fill(&Tx {
         transaction: &transaction,
     })?;
+    for index in indexes {
+        transaction
+            .execute_batch(&index)
+            .map_err(Error::database("build the indexes"))?;
+    }
     transaction
         .commit()
         .map_err(Error::database("write a new database"))?;
@@ -65,6 +71,22 @@ fn build<T>(path: &Path, fill: impl FnOnce(&Tx<'_>) -> Result<T>) -> Result<T> {
         .close()
         .map_err(|(_, error)| Error::database("close the new database")(error))?;
     Ok(result)
+}
+
+/// Drops the secondary indexes and returns the statements that make them again: sorting all entries
+/// once costs a fraction of putting each in its place. Unique ones stay, they guard what is filled in.
+fn take_indexes(transaction: &Transaction<'_>) -> rusqlite::Result<Vec<String>> {
+    const SELECT: &str =
+        "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE INDEX%'";
+    let mut statement = transaction.prepare(SELECT)?;
+    let indexes = statement
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<Vec<(String, String)>>>()?;
+    drop(statement);
+    for (name, _) in &indexes {
+        transaction.execute_batch(&format!("DROP INDEX {name}"))?;
+    }
+    Ok(indexes.into_iter().map(|(_, sql)| sql).collect())
 }
 
 /// The file while it is being filled; removed whatever happens.

@@ -131,12 +131,11 @@ impl Store {
     }
 
     fn similar(&self, typed: &str) -> Result<Vec<String>> {
-        let sql = format!("SELECT DISTINCT m.name {FROM} WHERE {PRESENT}");
         let query = || -> rusqlite::Result<Vec<String>> {
-            self.connection
-                .prepare(&sql)?
-                .query_map([], |row| row.get(0))?
-                .collect()
+            let mut statement = self
+                .connection
+                .prepare("SELECT DISTINCT name FROM manifest")?;
+            statement.query_map([], |row| row.get(0))?.collect()
         };
         let names = query().map_err(Error::database("look up names"))?;
         let likeness = |name: &str| match name.contains(typed) && typed.chars().count() > 2 {
@@ -149,11 +148,14 @@ impl Store {
             .filter(|(score, _)| *score >= LIKENESS)
             .collect();
         near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-        Ok(near
-            .into_iter()
-            .take(OFFERED)
-            .map(|(_, name)| name)
-            .collect())
+        let mut offered = Vec::with_capacity(OFFERED);
+        for (_, name) in near {
+            // The name of a skill that vanished is no help.
+            if offered.len() < OFFERED && !self.by_name(&name)?.is_empty() {
+                offered.push(name);
+            }
+        }
+        Ok(offered)
     }
 }
 

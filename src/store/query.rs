@@ -173,14 +173,16 @@ pub struct ShortRow<'a> {
     pub name: &'a str,
     /// active, stale, archived.
     pub state: &'a str,
-    /// Absolute path of the folder.
-    pub path: &'a str,
+    /// Absolute path of the root.
+    pub root: &'a str,
+    /// Path relative to the root.
+    pub rel_path: &'a str,
     /// The description, empty for none.
     pub description: &'a str,
 }
 
 impl Store {
-    /// Hands each live (or archived) skill to `take`, by name, then path, without holding them all.
+    /// Hands each live (or archived) skill to `take`, by name, then place, without holding them all.
     ///
     /// # Errors
     /// What `take` returns, or [`Error::Database`].
@@ -189,10 +191,17 @@ impl Store {
         archived: bool,
         mut take: impl FnMut(ShortRow<'_>) -> Result<()>,
     ) -> Result<()> {
-        const SELECT: &str = "SELECT name, state, path, coalesce(description, '')
-            FROM v_skill
-            WHERE (state = 'archived') = ?1
-            ORDER BY name, path";
+        // The index holds everything of the manifest that is asked for: CROSS JOIN keeps it outermost.
+        const SELECT: &str = "SELECT m.name, s.state, r.path, s.rel_path, m.description
+            FROM manifest m INDEXED BY manifest_by_name
+            CROSS JOIN skill s ON s.id = m.skill_id
+            CROSS JOIN skill_root r ON r.id = s.root_id
+            WHERE m.parse_status <> 'unreadable'
+              AND (s.state = 'archived') = ?1
+              AND s.missing_since IS NULL
+              AND s.removed_at IS NULL
+              AND r.removed_at IS NULL
+            ORDER BY m.name, r.path, s.rel_path";
         let fail = |error| Error::database("list the skills")(error);
         let mut statement = self.connection.prepare(SELECT).map_err(fail)?;
         let mut rows = statement.query([archived]).map_err(fail)?;
@@ -202,8 +211,9 @@ impl Store {
                 Ok(ShortRow {
                     name: text(0)?,
                     state: text(1)?,
-                    path: text(2)?,
-                    description: text(3)?,
+                    root: text(2)?,
+                    rel_path: text(3)?,
+                    description: row.get_ref(4)?.as_str_or_null()?.unwrap_or_default(),
                 })
             };
             take(short().map_err(fail)?)?;

@@ -90,8 +90,8 @@ impl Store {
     /// [`Error::Database`].
     pub fn root_counts(&self, root_id: i64) -> Result<RootCounts> {
         const COUNT: &str = "SELECT
-              (SELECT count(*) FROM walk_unit WHERE root_id = ?1 AND skill_id IS NOT NULL),
-              (SELECT count(*) FROM walk_unit WHERE root_id = ?1 AND skill_id IS NOT NULL AND archived),
+              (SELECT count(*) FROM skill WHERE root_id = ?1 AND removed_at IS NULL),
+              (SELECT count(*) FROM skill WHERE root_id = ?1 AND state = 'archived' AND missing_since IS NULL AND removed_at IS NULL),
               (SELECT count(*) FROM manifest m JOIN skill s ON s.id = m.skill_id
                WHERE m.parse_status = 'repaired' AND s.root_id = ?1 AND s.missing_since IS NULL AND s.removed_at IS NULL),
               (SELECT count(*) FROM manifest m JOIN skill s ON s.id = m.skill_id
@@ -99,13 +99,14 @@ impl Store {
               (SELECT count(*) FROM diagnostic WHERE root_id = ?1 AND code = 'nested-skill'),
               (SELECT count(*) FROM skill WHERE root_id = ?1 AND missing_since IS NOT NULL AND removed_at IS NULL)";
         let read = |row: &Row<'_>| {
+            let (lives, missing): (u64, u64) = (row.get(0)?, row.get(5)?);
             Ok(RootCounts {
-                present: row.get(0)?,
+                present: lives.saturating_sub(missing),
                 archived: row.get(1)?,
                 repaired: row.get(2)?,
                 refused: row.get(3)?,
                 nested: row.get(4)?,
-                missing: row.get(5)?,
+                missing,
             })
         };
         let query = || {

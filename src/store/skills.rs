@@ -111,7 +111,18 @@ impl Store {
         query().map_err(Error::database("list the skills of a root"))
     }
 
-    /// Returns names of skills whose folders vanished, for the question whether a new folder is one of them.
+    /// Says whether any skill's folder vanished.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn has_missing(&self) -> Result<bool> {
+        const SELECT: &str = "SELECT EXISTS (SELECT 1 FROM skill WHERE missing_since IS NOT NULL AND removed_at IS NULL)";
+        self.connection
+            .query_row(SELECT, [], |row| row.get(0))
+            .map_err(Error::database("look up vanished skills"))
+    }
+
+    /// Returns ids of skills whose folders vanished, for the question whether a new folder is one of them.
     ///
     /// # Errors
     /// [`Error::Database`].

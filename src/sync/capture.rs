@@ -31,6 +31,8 @@ struct Packed {
 struct Capture<'a> {
     compressor: Option<zstd::bulk::Compressor<'a>>,
     buffer: Vec<u8>,
+    /// Where compressed bytes are made, reused from file to file.
+    packed: Vec<u8>,
     /// Bytes of supporting files that may still be kept.
     room: u64,
     kept: Kept,
@@ -57,6 +59,7 @@ pub(super) fn keep_queued(
     let mut capture = Capture {
         compressor,
         buffer: Vec::new(),
+        packed: Vec::new(),
         room,
         kept: Kept::default(),
     };
@@ -238,18 +241,26 @@ impl Capture<'_> {
 
     fn pack(&mut self, hash: String) -> Packed {
         let size = self.buffer.len() as u64;
-        let compressed = self
+        self.packed
+            .resize(zstd::zstd_safe::compress_bound(self.buffer.len()), 0);
+        let packed = self
             .compressor
             .as_mut()
-            .and_then(|compressor| compressor.compress(&self.buffer).ok());
-        match compressed {
-            Some(bytes) if bytes.len() < self.buffer.len() => Packed {
+            .and_then(|compressor| {
+                compressor
+                    .compress_to_buffer(&self.buffer, &mut self.packed)
+                    .ok()
+            })
+            .and_then(|length| self.packed.get(..length))
+            .filter(|packed| packed.len() < self.buffer.len());
+        match packed {
+            Some(packed) => Packed {
                 hash,
                 codec: "zstd",
                 size,
-                bytes,
+                bytes: packed.to_vec(),
             },
-            _ => Packed {
+            None => Packed {
                 hash,
                 codec: "raw",
                 size,

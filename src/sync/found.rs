@@ -140,7 +140,7 @@ fn read_skill(folder: &Path, entry: &Entry, unit: &Unit, buffer: &mut Vec<u8>) -
         text_hash: text_hash(buffer).unwrap_or_else(|| content_hash.clone()),
         tree_hash: tree_hash(&content_hash, unit),
         size: buffer.len() as u64,
-        frontmatter: serde_json::Value::Object(text.header.clone()).to_string(),
+        frontmatter: serde_json::to_string(&text.header).unwrap_or_else(|_| "{}".to_owned()),
         content_hash,
         text,
     };
@@ -153,17 +153,14 @@ pub(super) fn hash_of(bytes: &[u8]) -> String {
 }
 
 fn hex(digest: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |nibble: u8| {
-        DIGITS
-            .get(usize::from(nibble))
-            .copied()
-            .map_or('0', char::from)
-    };
-    digest
-        .iter()
-        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
-        .collect()
+    let mut text = String::with_capacity(digest.len() * 2);
+    for byte in digest {
+        text.extend(
+            [byte >> 4, byte & 15]
+                .map(|nibble| char::from_digit(u32::from(nibble), 16).unwrap_or('0')),
+        );
+    }
+    text
 }
 
 /// Hashes the text without byte order mark and with LF line ends; `None` when that changes nothing.

@@ -257,7 +257,8 @@ fn finish(
 ) -> Result<Report> {
     report.kept = capture::keep_queued(store, options.support_budget, now, progress)?;
     report.wrote |= report.kept != Kept::default();
-    for added in &report.added {
+    let has_missing = store.has_missing()?;
+    for added in report.added.iter().filter(|_| has_missing) {
         for old in store.missing_by_name(&added.name)? {
             report.relink.push((old, added.id, added.name.clone()));
         }

@@ -1,0 +1,554 @@
+-- The schema of a new database. Generated: SKILLDB_BLESS=1 cargo test --test schema
+-- The views are the public face; tables may change under them. Reasons stand in migrations/.
+
+CREATE TABLE blob (
+  hash  TEXT PRIMARY KEY CHECK (length(hash) = 64),
+  codec TEXT NOT NULL CHECK (codec IN ('raw', 'zstd')),
+  -- Bytes before compression.
+  size  INTEGER NOT NULL,
+  bytes BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE capture_queue (
+  skill_id INTEGER PRIMARY KEY REFERENCES skill (id)
+) STRICT;
+
+CREATE TABLE change (
+  id             INTEGER PRIMARY KEY,
+  action         TEXT NOT NULL CHECK (action IN ('create', 'edit', 'patch', 'write_file', 'remove_file', 'rename', 'archive', 'restore', 'delete', 'undo', 'merge', 'install', 'update', 'external')),
+  outcome        TEXT NOT NULL CHECK (outcome IN ('pending', 'applied', 'failed', 'discarded')),
+  strategy       TEXT,
+  reason         TEXT,
+  actor          TEXT NOT NULL CHECK (actor IN ('user', 'agent', 'background_review', 'curator', 'sync', 'hub', 'import')),
+  session_id     TEXT,
+  curator_run_id INTEGER,
+  undoes         INTEGER REFERENCES change (id),
+  at             TEXT NOT NULL CHECK (at GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z')
+) STRICT;
+
+CREATE TABLE diagnostic (
+  id              INTEGER PRIMARY KEY,
+  root_id         INTEGER NOT NULL REFERENCES skill_root (id),
+  -- The walked folder that produced it: walking that folder again replaces its findings.
+  unit            TEXT NOT NULL,
+  skill_id        INTEGER REFERENCES skill (id),
+  path            TEXT NOT NULL,
+  code            TEXT NOT NULL,
+  severity        TEXT CHECK (severity IN ('error', 'warning', 'note')),
+  strict_severity TEXT CHECK (strict_severity IN ('error', 'warning', 'note')),
+  line            INTEGER,
+  column          INTEGER,
+  message         TEXT NOT NULL,
+  suggestion      TEXT
+) STRICT;
+
+CREATE TABLE kept_file (
+  skill_id INTEGER NOT NULL REFERENCES skill (id),
+  rel_path TEXT NOT NULL,
+  hash     TEXT NOT NULL CHECK (length(hash) = 64),
+  size     INTEGER NOT NULL,
+  mtime_ns INTEGER NOT NULL,
+  PRIMARY KEY (skill_id, rel_path)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE manifest (
+  skill_id      INTEGER PRIMARY KEY REFERENCES skill (id),
+  -- What people call it: the declared name or, without one, the folder.
+  name          TEXT NOT NULL,
+  declared_name TEXT,
+  folder        TEXT NOT NULL,
+  category      TEXT NOT NULL,
+  description   TEXT,
+  -- The file name on disk: `SKILL.md`, or another spelling that was accepted with a warning.
+  file_name     TEXT NOT NULL,
+  -- SHA-256 of the raw bytes, lower-case hexadecimal: `sha256sum SKILL.md` prints the same. NULL when
+  -- the file could never be read.
+  content_hash  TEXT CHECK (length(content_hash) = 64),
+  -- SHA-256 of the text without byte order mark and with LF line ends: equal for copies that differ
+  -- only in how an editor saved them.
+  text_hash     TEXT CHECK (length(text_hash) = 64),
+  -- SHA-256 over content_hash and path, size and executable bit of every supporting file.
+  tree_hash     TEXT CHECK (length(tree_hash) = 64),
+  -- As written: key order kept, every scalar a string or null.
+  frontmatter   TEXT NOT NULL CHECK (json_valid(frontmatter)),
+  body_offset   INTEGER NOT NULL,
+  size          INTEGER NOT NULL,
+  mtime_ns      INTEGER NOT NULL,
+  ctime_ns      INTEGER NOT NULL,
+  inode         INTEGER NOT NULL,
+  parse_status  TEXT NOT NULL CHECK (parse_status IN ('ok', 'repaired', 'unreadable')),
+  version       TEXT GENERATED ALWAYS AS (coalesce(frontmatter ->> '$.version', frontmatter ->> '$.metadata.version')) VIRTUAL
+) STRICT;
+
+CREATE TABLE meta (
+  key   TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE revision (
+  id        INTEGER PRIMARY KEY,
+  change_id INTEGER NOT NULL REFERENCES change (id),
+  skill_id  INTEGER REFERENCES skill (id),
+  title     TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE revision_file (
+  revision_id INTEGER NOT NULL REFERENCES revision (id),
+  -- What `path` is relative to: the skill's folder, or nothing.
+  base        TEXT NOT NULL CHECK (base IN ('skill', 'absolute')),
+  path        TEXT NOT NULL,
+  moved_from  TEXT,
+  -- NULL before: the file was not there (or never seen). NULL after: it is gone.
+  before_hash TEXT CHECK (length(before_hash) = 64),
+  after_hash  TEXT CHECK (length(after_hash) = 64),
+  mode        INTEGER,
+  link_target TEXT,
+  PRIMARY KEY (revision_id, path)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE skill (
+  id              INTEGER PRIMARY KEY,
+  root_id         INTEGER NOT NULL REFERENCES skill_root (id),
+  rel_path        TEXT NOT NULL,
+  origin          TEXT NOT NULL CHECK (origin IN ('user', 'agent', 'bundled', 'hub', 'external', 'unknown')),
+  origin_evidence TEXT,
+  trust           TEXT,
+  state           TEXT NOT NULL DEFAULT 'active' CHECK (state IN ('active', 'stale', 'archived')),
+  pinned          INTEGER NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1)),
+  pin_reason      TEXT,
+  human_edited_at TEXT CHECK (human_edited_at GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z'),
+  absorbed_into   INTEGER REFERENCES skill (id),
+  created_at      TEXT NOT NULL CHECK (created_at GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z'),
+  -- The folder vanished behind our back. It may come back (an unmounted disk, a branch switched away):
+  -- then this same life goes on. `removed_at` is an end made through skilldb, and final.
+  missing_since   TEXT CHECK (missing_since GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z'),
+  removed_at      TEXT CHECK (removed_at GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z')
+) STRICT;
+
+CREATE TABLE skill_condition (
+  skill_id INTEGER NOT NULL REFERENCES skill (id),
+  kind     TEXT NOT NULL CHECK (kind IN ('platform', 'environment', 'requires_tool', 'requires_toolset', 'fallback_for_tool', 'fallback_for_toolset')),
+  value    TEXT NOT NULL,
+  PRIMARY KEY (skill_id, kind, value)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE skill_config (
+  skill_id      INTEGER NOT NULL REFERENCES skill (id),
+  key           TEXT NOT NULL,
+  description   TEXT,
+  default_value TEXT,
+  prompt        TEXT,
+  PRIMARY KEY (skill_id, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE skill_disabled (
+  skill_id INTEGER NOT NULL REFERENCES skill (id),
+  -- NULL: disabled everywhere.
+  platform TEXT,
+  UNIQUE (skill_id, platform)
+) STRICT;
+
+CREATE TABLE skill_file (
+  skill_id    INTEGER NOT NULL REFERENCES skill (id),
+  rel_path    TEXT NOT NULL,
+  kind        TEXT NOT NULL CHECK (kind IN ('reference', 'template', 'script', 'asset', 'other')),
+  size        INTEGER NOT NULL,
+  mode        INTEGER NOT NULL,
+  mtime_ns    INTEGER NOT NULL,
+  link_target TEXT,
+  PRIMARY KEY (skill_id, rel_path)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE skill_reference (
+  id              INTEGER PRIMARY KEY,
+  from_kind       TEXT NOT NULL CHECK (from_kind IN ('skill', 'automation')),
+  from_path       TEXT NOT NULL,
+  from_skill_id   INTEGER REFERENCES skill (id),
+  line            INTEGER NOT NULL,
+  target_name     TEXT NOT NULL,
+  -- NULL: it names a skill that is not there.
+  target_skill_id INTEGER REFERENCES skill (id)
+) STRICT;
+
+CREATE TABLE skill_requirement (
+  skill_id    INTEGER NOT NULL REFERENCES skill (id),
+  kind        TEXT NOT NULL CHECK (kind IN ('env', 'credential_file', 'command')),
+  name        TEXT NOT NULL,
+  description TEXT,
+  required    INTEGER NOT NULL CHECK (required IN (0, 1)),
+  PRIMARY KEY (skill_id, kind, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE skill_root (
+  id         INTEGER PRIMARY KEY,
+  path       TEXT NOT NULL UNIQUE,
+  kind       TEXT NOT NULL CHECK (kind IN ('local', 'project', 'external', 'bundled', 'hub', 'plugin')),
+  priority   INTEGER NOT NULL DEFAULT 0,
+  writable   INTEGER NOT NULL CHECK (writable IN (0, 1)),
+  client     TEXT,
+  created_at TEXT NOT NULL CHECK (created_at GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z'),
+  -- Set by `roots remove`: the rows of its skills and their history stay.
+  removed_at TEXT CHECK (removed_at GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z')
+) STRICT;
+
+CREATE TABLE skill_tag (
+  skill_id INTEGER NOT NULL REFERENCES skill (id),
+  tag      TEXT NOT NULL,
+  PRIMARY KEY (skill_id, tag)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE skill_usage (
+  skill_id                INTEGER PRIMARY KEY REFERENCES skill (id),
+  use_count               INTEGER NOT NULL DEFAULT 0,
+  view_count              INTEGER NOT NULL DEFAULT 0,
+  file_count              INTEGER NOT NULL DEFAULT 0,
+  last_use_at             TEXT,
+  last_view_at            TEXT,
+  last_file_at            TEXT,
+  background_use_count    INTEGER NOT NULL DEFAULT 0,
+  background_view_count   INTEGER NOT NULL DEFAULT 0,
+  background_file_count   INTEGER NOT NULL DEFAULT 0,
+  last_background_at      TEXT
+) STRICT;
+
+CREATE TABLE state_transition (
+  id             INTEGER PRIMARY KEY,
+  skill_id       INTEGER NOT NULL REFERENCES skill (id),
+  from_state     TEXT NOT NULL CHECK (from_state IN ('active', 'stale', 'archived', 'missing')),
+  to_state       TEXT NOT NULL CHECK (to_state IN ('active', 'stale', 'archived', 'missing')),
+  reason         TEXT NOT NULL,
+  anchor_at      TEXT CHECK (anchor_at GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z'),
+  absorbed_into  INTEGER REFERENCES skill (id),
+  actor          TEXT NOT NULL CHECK (actor IN ('user', 'agent', 'background_review', 'curator', 'sync', 'hub', 'import')),
+  change_id      INTEGER REFERENCES change (id),
+  curator_run_id INTEGER,
+  at             TEXT NOT NULL CHECK (at GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z')
+) STRICT;
+
+CREATE TABLE usage_baseline (
+  skill_id   INTEGER NOT NULL REFERENCES skill (id),
+  source     TEXT NOT NULL,
+  use_count  INTEGER NOT NULL DEFAULT 0,
+  view_count INTEGER NOT NULL DEFAULT 0,
+  file_count INTEGER NOT NULL DEFAULT 0,
+  last_use_at  TEXT,
+  last_view_at TEXT,
+  last_file_at TEXT,
+  PRIMARY KEY (skill_id, source)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE usage_event (
+  id           INTEGER PRIMARY KEY,
+  -- Chosen by the source (a tool-use id, say), so that a hook and a later import count once.
+  event_id     TEXT NOT NULL UNIQUE,
+  -- NULL: called but not installed; linked when the skill appears.
+  skill_id     INTEGER REFERENCES skill (id),
+  called_name  TEXT NOT NULL,
+  kind         TEXT NOT NULL CHECK (kind IN ('use', 'view', 'file')),
+  "trigger"    TEXT NOT NULL CHECK ("trigger" IN ('model', 'slash', 'preload', 'subagent', 'automation', 'cli')),
+  actor        TEXT NOT NULL CHECK (actor IN ('user', 'agent', 'background_review', 'curator', 'sync', 'hub', 'import')),
+  client       TEXT,
+  session_id   TEXT,
+  project      TEXT,
+  machine      TEXT,
+  at           TEXT NOT NULL CHECK (at GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z'),
+  ok           INTEGER CHECK (ok IN (0, 1)),
+  content_hash TEXT,
+  tokens_in    INTEGER,
+  tokens_out   INTEGER
+) STRICT;
+
+CREATE TABLE walk_unit (
+  root_id  INTEGER NOT NULL REFERENCES skill_root (id),
+  rel_path TEXT NOT NULL,
+  skill_id INTEGER REFERENCES skill (id),
+  archived INTEGER NOT NULL CHECK (archived IN (0, 1)),
+  entries  BLOB NOT NULL,
+  PRIMARY KEY (root_id, rel_path)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX diagnostic_by_nesting ON diagnostic (root_id) WHERE code = 'nested-skill';
+
+CREATE INDEX diagnostic_by_skill ON diagnostic (skill_id);
+
+CREATE INDEX diagnostic_by_unit ON diagnostic (root_id, unit);
+
+CREATE INDEX manifest_by_folder ON manifest (folder);
+
+CREATE INDEX manifest_by_name ON manifest (name, parse_status, description);
+
+CREATE INDEX manifest_by_trouble ON manifest (parse_status) WHERE parse_status <> 'ok';
+
+CREATE INDEX revision_by_change ON revision (change_id);
+
+CREATE INDEX revision_by_skill ON revision (skill_id, id);
+
+CREATE INDEX skill_by_archive ON skill (root_id) WHERE state = 'archived';
+
+CREATE UNIQUE INDEX skill_by_place ON skill (root_id, rel_path) WHERE removed_at IS NULL;
+
+CREATE INDEX skill_by_vanishing ON skill (root_id) WHERE missing_since IS NOT NULL;
+
+CREATE INDEX state_transition_by_skill ON state_transition (skill_id, id);
+
+CREATE INDEX usage_event_by_skill ON usage_event (skill_id, at);
+
+CREATE TRIGGER change_is_kept BEFORE DELETE ON change
+BEGIN SELECT RAISE(ABORT, 'a change is never deleted'); END;
+
+CREATE TRIGGER change_settles_once BEFORE UPDATE ON change
+WHEN old.outcome <> 'pending' OR new.id <> old.id OR new.action <> old.action OR new.actor <> old.actor OR new.at <> old.at
+BEGIN SELECT RAISE(ABORT, 'a change is never rewritten; its outcome moves once from pending'); END;
+
+CREATE TRIGGER revision_is_kept BEFORE DELETE ON revision
+BEGIN SELECT RAISE(ABORT, 'a revision is never deleted'); END;
+
+CREATE TRIGGER state_transition_applies AFTER INSERT ON state_transition
+BEGIN
+  UPDATE skill
+  SET state = CASE WHEN new.to_state = 'missing' THEN state ELSE new.to_state END,
+      missing_since = CASE WHEN new.to_state = 'missing' THEN new.at ELSE NULL END,
+      absorbed_into = CASE WHEN new.to_state = 'archived' THEN coalesce(new.absorbed_into, absorbed_into) WHEN new.to_state = 'missing' THEN absorbed_into ELSE NULL END
+  WHERE id = new.skill_id;
+END;
+
+CREATE TRIGGER state_transition_is_kept BEFORE DELETE ON state_transition
+BEGIN SELECT RAISE(ABORT, 'a transition is never deleted'); END;
+
+CREATE TRIGGER state_transition_starts_where_the_skill_is BEFORE INSERT ON state_transition
+WHEN new.from_state <> (SELECT CASE WHEN missing_since IS NULL THEN state ELSE 'missing' END FROM skill WHERE id = new.skill_id)
+BEGIN SELECT RAISE(ABORT, 'the skill is not in the state the transition starts from'); END;
+
+CREATE TRIGGER usage_event_counts AFTER INSERT ON usage_event
+WHEN new.skill_id IS NOT NULL
+BEGIN
+  INSERT INTO skill_usage (skill_id) VALUES (new.skill_id) ON CONFLICT DO NOTHING;
+  UPDATE skill_usage
+  SET use_count  = use_count  + (new.kind = 'use'),
+      view_count = view_count + (new.kind = 'view'),
+      file_count = file_count + (new.kind = 'file'),
+      last_use_at  = CASE WHEN new.kind = 'use'  THEN max(coalesce(last_use_at, ''), new.at)  ELSE last_use_at END,
+      last_view_at = CASE WHEN new.kind = 'view' THEN max(coalesce(last_view_at, ''), new.at) ELSE last_view_at END,
+      last_file_at = CASE WHEN new.kind = 'file' THEN max(coalesce(last_file_at, ''), new.at) ELSE last_file_at END
+  WHERE skill_id = new.skill_id AND new.actor NOT IN ('background_review', 'curator');
+  UPDATE skill_usage
+  SET background_use_count  = background_use_count  + (new.kind = 'use'),
+      background_view_count = background_view_count + (new.kind = 'view'),
+      background_file_count = background_file_count + (new.kind = 'file'),
+      last_background_at    = max(coalesce(last_background_at, ''), new.at)
+  WHERE skill_id = new.skill_id AND new.actor IN ('background_review', 'curator');
+END;
+
+CREATE VIEW v_diagnostic AS
+SELECT d.path,
+       d.line,
+       d.column,
+       d.code,
+       d.severity,
+       d.strict_severity,
+       d.message,
+       d.suggestion,
+       d.skill_id,
+       m.name
+FROM diagnostic d
+LEFT JOIN manifest m ON m.skill_id = d.skill_id;
+
+CREATE VIEW v_duplicate_name AS
+SELECT name,
+       count(*) AS copies,
+       -- Ordered in a subquery: the schema must stay readable for SQLite from 3.38 on, and ORDER BY
+       -- inside an aggregate came with 3.44.
+       json_group_array(path) AS paths
+FROM (SELECT name, path FROM v_skill WHERE state <> 'archived' ORDER BY name, path)
+GROUP BY name
+HAVING count(*) > 1;
+
+CREATE VIEW v_file AS
+SELECT f.skill_id,
+       m.name,
+       f.rel_path,
+       f.kind,
+       f.size,
+       f.mode,
+       f.link_target,
+       strftime('%Y-%m-%dT%H:%M:%fZ', f.mtime_ns / 1e9, 'unixepoch') AS modified_at,
+       -- NULL until the file was read: supporting files are only read to keep them in the history.
+       k.hash AS content_hash
+FROM skill_file f
+JOIN manifest m ON m.skill_id = f.skill_id
+LEFT JOIN kept_file k ON k.skill_id = f.skill_id AND k.rel_path = f.rel_path AND k.size = f.size AND k.mtime_ns = f.mtime_ns;
+
+CREATE VIEW v_missing AS
+SELECT s.id,
+       coalesce(m.name, s.rel_path) AS name,
+       r.path AS root,
+       s.rel_path,
+       s.state AS state_before,
+       s.missing_since,
+       s.created_at
+FROM skill s
+JOIN skill_root r ON r.id = s.root_id
+LEFT JOIN manifest m ON m.skill_id = s.id
+WHERE s.missing_since IS NOT NULL
+  AND s.removed_at IS NULL
+  AND r.removed_at IS NULL;
+
+CREATE VIEW v_never_used AS
+SELECT id, name, origin, state, path, created_at
+FROM v_skill
+WHERE state <> 'archived'
+  AND use_count = 0
+  AND inherited_use_count = 0;
+
+CREATE VIEW v_patch_effect AS
+SELECT c.id AS change_id,
+       v.skill_id,
+       m.name,
+       c.actor,
+       c.at,
+       (SELECT round(100.0 * avg(1 - u.ok), 1) FROM usage_event u WHERE u.skill_id = v.skill_id AND u.kind = 'use' AND u.ok IS NOT NULL AND u.at < c.at AND julianday(c.at) - julianday(u.at) <= 30) AS failure_percent_before,
+       (SELECT round(100.0 * avg(1 - u.ok), 1) FROM usage_event u WHERE u.skill_id = v.skill_id AND u.kind = 'use' AND u.ok IS NOT NULL AND u.at >= c.at AND julianday(u.at) - julianday(c.at) <= 30) AS failure_percent_after,
+       (SELECT count(*) FROM usage_event u WHERE u.skill_id = v.skill_id AND u.kind = 'use' AND u.ok IS NOT NULL AND u.at >= c.at AND julianday(u.at) - julianday(c.at) <= 30) AS runs_after
+FROM change c
+JOIN revision v ON v.change_id = c.id
+LEFT JOIN manifest m ON m.skill_id = v.skill_id
+WHERE c.outcome = 'applied';
+
+CREATE VIEW v_patch_history AS
+SELECT c.id AS change_id,
+       v.id AS revision_id,
+       v.skill_id,
+       m.name,
+       c.at,
+       c.actor,
+       c.action,
+       c.outcome,
+       c.strategy,
+       c.reason,
+       c.session_id,
+       v.title,
+       f.path,
+       f.moved_from,
+       f.before_hash,
+       f.after_hash
+FROM change c
+LEFT JOIN revision v ON v.change_id = c.id
+LEFT JOIN revision_file f ON f.revision_id = v.id
+LEFT JOIN manifest m ON m.skill_id = v.skill_id;
+
+CREATE VIEW v_reference AS
+SELECT f.from_kind,
+       f.from_path,
+       f.line,
+       f.target_name,
+       f.target_skill_id,
+       f.target_skill_id IS NULL AS dangling
+FROM skill_reference f;
+
+CREATE VIEW v_refused AS
+SELECT s.id,
+       s.rel_path,
+       CASE WHEN s.rel_path = '.' THEN r.path ELSE r.path || '/' || s.rel_path END || '/' || m.file_name AS path,
+       d.code,
+       d.line,
+       d.column,
+       d.message
+FROM manifest m
+JOIN skill s ON s.id = m.skill_id
+JOIN skill_root r ON r.id = s.root_id
+LEFT JOIN diagnostic d ON d.id = (SELECT id FROM diagnostic WHERE skill_id = s.id AND severity = 'error' ORDER BY id LIMIT 1)
+WHERE m.parse_status = 'unreadable'
+  AND s.missing_since IS NULL
+  AND s.removed_at IS NULL
+  AND r.removed_at IS NULL;
+
+CREATE VIEW v_skill AS
+SELECT s.id,
+       m.name,
+       m.declared_name,
+       m.folder,
+       m.category,
+       m.description,
+       r.path AS root,
+       r.kind AS root_kind,
+       r.client,
+       s.rel_path,
+       CASE WHEN s.rel_path = '.' THEN r.path ELSE r.path || '/' || s.rel_path END AS path,
+       m.file_name,
+       s.state,
+       s.origin,
+       s.pinned,
+       m.parse_status,
+       m.version,
+       m.content_hash,
+       m.text_hash,
+       m.size,
+       m.frontmatter,
+       s.created_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', m.mtime_ns / 1e9, 'unixepoch') AS modified_at,
+       coalesce(u.use_count, 0) AS use_count,
+       coalesce(u.view_count, 0) AS view_count,
+       coalesce(u.file_count, 0) AS file_count,
+       -- What was absorbed into this skill counts here too: the umbrella inherits the use of its parts.
+       (SELECT coalesce(sum(iu.use_count), 0)
+        FROM skill a
+        JOIN skill_usage iu ON iu.skill_id = a.id
+        WHERE a.absorbed_into = s.id) AS inherited_use_count,
+       nullif(max(coalesce(u.last_use_at, ''), coalesce(u.last_view_at, ''), coalesce(u.last_file_at, '')), '') AS last_activity_at,
+       CAST(julianday('now') - julianday(coalesce(nullif(max(coalesce(u.last_use_at, ''), coalesce(u.last_view_at, ''), coalesce(u.last_file_at, '')), ''), s.created_at)) AS INTEGER) AS idle_days
+FROM skill s
+JOIN skill_root r ON r.id = s.root_id
+JOIN manifest m ON m.skill_id = s.id
+LEFT JOIN skill_usage u ON u.skill_id = s.id
+WHERE s.missing_since IS NULL
+  AND s.removed_at IS NULL
+  AND r.removed_at IS NULL
+  AND m.parse_status <> 'unreadable';
+
+CREATE VIEW v_transition AS
+SELECT t.id,
+       t.skill_id,
+       coalesce(m.name, s.rel_path) AS name,
+       t.at,
+       t.from_state,
+       t.to_state,
+       t.reason,
+       t.anchor_at,
+       t.actor,
+       t.absorbed_into,
+       am.name AS absorbed_into_name
+FROM state_transition t
+JOIN skill s ON s.id = t.skill_id
+LEFT JOIN manifest m ON m.skill_id = t.skill_id
+LEFT JOIN manifest am ON am.skill_id = t.absorbed_into;
+
+CREATE VIEW v_usage AS
+SELECT u.event_id,
+       u.skill_id,
+       coalesce(m.name, u.called_name) AS name,
+       u.called_name,
+       u.kind,
+       u."trigger",
+       u.actor,
+       u.client,
+       u.session_id,
+       u.project,
+       u.machine,
+       u.at,
+       u.ok,
+       u.content_hash,
+       u.tokens_in,
+       u.tokens_out
+FROM usage_event u
+LEFT JOIN manifest m ON m.skill_id = u.skill_id;
+
+CREATE VIEW v_usage_daily AS
+SELECT substr(at, 1, 10) AS day,
+       skill_id,
+       name,
+       kind,
+       client,
+       count(*) AS events,
+       sum(ok = 0) AS failures
+FROM v_usage
+GROUP BY substr(at, 1, 10), skill_id, name, kind, client;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::error::{Error, Result};
-use crate::library::client::{self, Surroundings};
+use crate::library::client::{self, Scope, Surroundings};
 use crate::library::{Root, RootKind};
 use crate::time::{Clock, Timestamp};
 
@@ -110,20 +110,6 @@ struct FileHistory {
     supporting_mib: Option<u64>,
 }
 
-/// Keys of the files, for "did you mean".
-const KEYS: [&str; 10] = [
-    "roots",
-    "clients",
-    "history",
-    "color",
-    "path",
-    "kind",
-    "priority",
-    "writable",
-    "client",
-    "supporting_mib",
-];
-
 #[expect(
     clippy::disallowed_methods,
     reason = "the only reader of the environment"
@@ -191,16 +177,8 @@ impl Config {
                 });
             }
         }
-        if variable("NO_COLOR").is_some() {
-            self.color = Setting {
-                value: ColorChoice::Never,
-                origin: Origin::Environment("NO_COLOR"),
-            };
-        } else if variable("CLICOLOR_FORCE").is_some_and(|value| value != "0") {
-            self.color = Setting {
-                value: ColorChoice::Always,
-                origin: Origin::Environment("CLICOLOR_FORCE"),
-            };
+        if let Some(color) = color_from_environment() {
+            self.color = color;
         }
     }
 
@@ -281,12 +259,16 @@ impl Config {
         }
     }
 
+    /// Folders of a project belong to whoever works there: only a user's own folders name a client.
     fn client_of(&self, path: &Path) -> Option<String> {
         let is_its_own = |client: &&client::Client| {
             let roots = self.with_surroundings(|around| client::roots(client, around));
-            roots.iter().any(|root| {
-                root.path == path || root.path.canonicalize().is_ok_and(|real| real == path)
-            })
+            roots
+                .iter()
+                .filter(|root| root.scope != Scope::Project)
+                .any(|root| {
+                    root.path == path || root.path.canonicalize().is_ok_and(|real| real == path)
+                })
         };
         let mut owners = client::all()
             .iter()
@@ -318,6 +300,20 @@ impl Config {
             is_repo_root: &is_repo_root,
         })
     }
+}
+
+/// Returns what the environment says about colour, for errors that come before all settings are read.
+#[must_use]
+pub fn color_from_environment() -> Option<Setting<ColorChoice>> {
+    let setting = |value, name| Setting {
+        value,
+        origin: Origin::Environment(name),
+    };
+    if variable("NO_COLOR").is_some() {
+        return Some(setting(ColorChoice::Never, "NO_COLOR"));
+    }
+    let forced = variable("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+    forced.then(|| setting(ColorChoice::Always, "CLICOLOR_FORCE"))
 }
 
 fn home_setting(flags: &Flags, user_home: &Path, cwd: &Path) -> Setting<PathBuf> {
@@ -363,11 +359,15 @@ fn parse(path: &Path, text: &str) -> Result<File> {
             .lines()
             .next()
             .unwrap_or_default()
-            .trim_start_matches("error: ")
-            .to_owned();
-        let hint = unknown_key(&words).map(|key| match nearest_key(key) {
+            .trim_start_matches("error: ");
+        // The place stands in front already.
+        let message = match message.split_once(": ") {
+            Some((place, rest)) if place.starts_with("line ") => rest.to_owned(),
+            _ => message.to_owned(),
+        };
+        let hint = unknown_key(&words).map(|(key, known)| match nearest_key(key, &known) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known keys: {}", KEYS.join(", ")),
+            None => format!("known keys here: {}", known.join(", ")),
         });
         Error::Config {
             path: Some(path.to_path_buf()),
@@ -378,16 +378,22 @@ fn parse(path: &Path, text: &str) -> Result<File> {
     })
 }
 
-fn unknown_key(words: &str) -> Option<&str> {
+/// Takes the unknown key, and the keys known in its place, out of what the YAML reader says.
+fn unknown_key(words: &str) -> Option<(&str, Vec<&str>)> {
     let (_, rest) = words.split_once("unknown field `")?;
-    rest.split_once('`').map(|(key, _)| key)
+    let (key, rest) = rest.split_once('`')?;
+    let (_, known) = rest
+        .split_once("expected one of ")
+        .or_else(|| rest.split_once("expected "))?;
+    let names = known.lines().next().unwrap_or_default().split(", ");
+    Some((key, names.map(|name| name.trim_matches('`')).collect()))
 }
 
-fn nearest_key(key: &str) -> Option<&'static str> {
-    let near = KEYS
-        .into_iter()
-        .map(|known| (strsim::damerau_levenshtein(known, key), known))
-        .min()?;
+fn nearest_key<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
+    let distances = known
+        .iter()
+        .map(|known| (strsim::damerau_levenshtein(known, key), *known));
+    let near = distances.min()?;
     (near.0 <= 2).then_some(near.1)
 }
 

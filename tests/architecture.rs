@@ -66,7 +66,9 @@ impl Source {
     }
 
     fn is_test(&self) -> bool {
-        self.path.split('/').any(|part| part == "tests" || part == "tests.rs")
+        self.path
+            .split('/')
+            .any(|part| part == "tests" || part == "tests.rs")
     }
 
     /// Lines that hold one of the words, as `src/file:line: text`.
@@ -115,7 +117,12 @@ const ARROWS: [(&str, &[&str]); 10] = [
     ("config", &["error", "library", "time"]),
     ("validate", &["error", "library", "skill"]),
     ("sync", &["error", "library", "skill", "store", "time"]),
-    ("cli", &["config", "error", "library", "skill", "store", "sync", "time", "validate"]),
+    (
+        "cli",
+        &[
+            "config", "error", "library", "skill", "store", "sync", "time", "validate",
+        ],
+    ),
     ("main", &["cli"]),
 ];
 
@@ -129,7 +136,11 @@ fn named_modules(line: &str) -> Vec<String> {
                 Some(inner) => inner.split('}').next().unwrap(),
                 None => rest,
             };
-            let first_words = if rest.starts_with('{') { list.split(',').collect() } else { vec![list] };
+            let first_words = if rest.starts_with('{') {
+                list.split(',').collect()
+            } else {
+                vec![list]
+            };
             for words in first_words {
                 let name: String = words
                     .trim()
@@ -146,10 +157,16 @@ fn named_modules(line: &str) -> Vec<String> {
 #[test]
 fn arrows_point_down_only() {
     let mut violations = Vec::new();
-    for source in sources().iter().filter(|source| source.path != "lib.rs" && !source.is_test()) {
+    for source in sources()
+        .iter()
+        .filter(|source| source.path != "lib.rs" && !source.is_test())
+    {
         let module = source.module();
         let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == module) else {
-            violations.push(format!("src/{}: no rule says what `{module}` may use", source.path));
+            violations.push(format!(
+                "src/{}: no rule says what `{module}` may use",
+                source.path
+            ));
             continue;
         };
         for (index, line) in source.code.iter().enumerate() {
@@ -202,24 +219,43 @@ fn errors_know_only_the_candidates_of_the_store() {
 
 #[test]
 fn sql_is_spoken_only_in_the_store() {
-    assert_only_in("rusqlite only in store/ and error.rs", &["rusqlite"], |source| {
-        ["store", "error"].contains(&source.module())
-    });
+    assert_only_in(
+        "rusqlite only in store/ and error.rs",
+        &["rusqlite"],
+        |source| ["store", "error"].contains(&source.module()),
+    );
     let statements = ["SELECT", "INSERT INTO", "DELETE FROM", "UPDATE", "PRAGMA"];
     let violations: Vec<String> = sources()
         .iter()
         .filter(|source| !source.is_test() && !["store", "cli"].contains(&source.module()))
         .flat_map(|source| source.lines_with(&statements))
         .collect();
-    assert_none("statements only in store/ (and as examples in cli/)", &violations);
+    assert_none(
+        "statements only in store/ (and as examples in cli/)",
+        &violations,
+    );
 }
 
 #[test]
 fn the_command_line_is_read_and_printed_to_only_in_cli() {
     let is_cli = |source: &Source| ["cli", "main"].contains(&source.module());
-    let words = ["clap", "clap_complete", "clap_mangen", "indicatif", "terminal_size"];
+    let words = [
+        "clap",
+        "clap_complete",
+        "clap_mangen",
+        "indicatif",
+        "terminal_size",
+    ];
     assert_only_in("clap only in cli/", &words, is_cli);
-    let words = ["println!", "print!", "eprintln!", "eprint!", "stdout", "stderr", "stdin"];
+    let words = [
+        "println!",
+        "print!",
+        "eprintln!",
+        "eprint!",
+        "stdout",
+        "stderr",
+        "stdin",
+    ];
     assert_only_in("printing only in cli/", &words, is_cli);
     let words = ["process::exit", "ExitCode"];
     assert_only_in("exit codes only in cli/ and main.rs", &words, is_cli);
@@ -227,30 +263,40 @@ fn the_command_line_is_read_and_printed_to_only_in_cli() {
 
 #[test]
 fn the_environment_is_read_only_by_the_configuration() {
-    assert_only_in("std::env only in config.rs and main.rs", &["std::env", "env::var", "env::var_os"], |source| {
-        ["config", "main"].contains(&source.module()) && !source.path.contains('/')
-    });
+    assert_only_in(
+        "std::env only in config.rs and main.rs",
+        &["std::env", "env::var", "env::var_os"],
+        |source| ["config", "main"].contains(&source.module()) && !source.path.contains('/'),
+    );
 }
 
 #[test]
 fn yaml_is_parsed_only_in_two_places() {
-    assert_only_in("serde_yaml only in config.rs", &["serde_yaml"], |source| source.path == "config.rs");
-    assert_only_in("granit_parser only in skill/yaml.rs", &["granit_parser"], |source| {
-        source.path == "skill/yaml.rs"
+    assert_only_in("serde_yaml only in config.rs", &["serde_yaml"], |source| {
+        source.path == "config.rs"
     });
+    assert_only_in(
+        "granit_parser only in skill/yaml.rs",
+        &["granit_parser"],
+        |source| source.path == "skill/yaml.rs",
+    );
 }
 
 #[test]
 fn the_wall_clock_is_read_only_in_time() {
     let words = ["Utc::now", "Local::now", "SystemTime::now"];
-    assert_only_in("the wall clock only in time.rs", &words, |source| source.path == "time.rs");
+    assert_only_in("the wall clock only in time.rs", &words, |source| {
+        source.path == "time.rs"
+    });
 }
 
 #[test]
 fn now_is_asked_for_only_where_a_command_starts() {
-    assert_only_in("Timestamp::now and Clock::now only in cli/", &["clock.now", "Clock::System.now", "Timestamp::now"], |source| {
-        source.path == "cli/mod.rs"
-    });
+    assert_only_in(
+        "Timestamp::now and Clock::now only in cli/",
+        &["clock.now", "Clock::System.now", "Timestamp::now"],
+        |source| source.path == "cli/mod.rs",
+    );
 }
 
 #[test]
@@ -258,7 +304,15 @@ fn the_domain_touches_no_file_and_no_process() {
     let violations: Vec<String> = sources()
         .iter()
         .filter(|source| source.module() == "skill" && !source.is_test())
-        .flat_map(|source| source.lines_with(&["std::fs", "std::io", "std::process", "std::net", "std::thread"]))
+        .flat_map(|source| {
+            source.lines_with(&[
+                "std::fs",
+                "std::io",
+                "std::process",
+                "std::net",
+                "std::thread",
+            ])
+        })
         .collect();
     assert_none("skill/ is pure", &violations);
 }
@@ -274,9 +328,11 @@ fn files_below_a_root_are_written_only_in_library_files() {
         "set_permissions",
         "symlink",
     ];
-    assert_only_in("writes below a root only in library/files.rs", &words, |source| {
-        source.path == "library/files.rs"
-    });
+    assert_only_in(
+        "writes below a root only in library/files.rs",
+        &words,
+        |source| source.path == "library/files.rs",
+    );
 }
 
 #[test]
@@ -302,7 +358,10 @@ fn every_file_starts_by_saying_what_it_owns() {
 
 #[test]
 fn the_rules_see_what_they_look_for() {
-    assert_eq!(named_modules("use crate::{store, error::Error};"), ["store", "error"]);
+    assert_eq!(
+        named_modules("use crate::{store, error::Error};"),
+        ["store", "error"]
+    );
     assert_eq!(named_modules("    crate::library::Root,"), ["library"]);
     assert!(has_word("let x = std::env::var(a);", "std::env"));
     assert!(!has_word("let environment = std::environment;", "std::env"));

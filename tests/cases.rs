@@ -367,7 +367,6 @@ fn case_16_the_skill_that_comes_back_is_the_same_one() {
 }
 
 #[test]
-#[ignore = "sync holds back only when more than five skills vanish; the case has three"]
 fn case_16_a_library_that_vanishes_at_once_is_held_back() {
     let (library, case) = synced(16);
     let exit = i32::try_from(case.expected["mass_delete_exit"].as_i64().unwrap()).unwrap();

@@ -191,7 +191,6 @@ fn colours_can_be_forced_and_forbidden() {
 }
 
 #[test]
-#[ignore = "an error of the configuration itself is told before NO_COLOR and CLICOLOR_FORCE are read"]
 fn an_error_of_the_configuration_is_coloured_like_any_other() {
     let library = library();
     library.write("data/config.yaml", b"nonsense: true\n");

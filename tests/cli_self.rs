@@ -71,7 +71,6 @@ fn an_unknown_key_is_told_with_file_and_line() {
 }
 
 #[test]
-#[ignore = "the suggestion is a key of another place: `client` instead of `clients`"]
 fn an_unknown_key_gets_a_suggestion_that_fits_its_place() {
     let library = Library::new();
     for (text, suggestion) in [

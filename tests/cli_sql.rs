@@ -192,7 +192,6 @@ fn nothing_can_be_written() {
 }
 
 #[test]
-#[ignore = "these are taken without a word and have no effect"]
 fn settings_of_the_connection_cannot_be_changed() {
     let library = two_skills();
     for statement in ["PRAGMA query_only = OFF", "PRAGMA writable_schema = ON"] {
@@ -201,7 +200,6 @@ fn settings_of_the_connection_cannot_be_changed() {
 }
 
 #[test]
-#[ignore = "it is refused, but only after the empty file was made"]
 fn a_refused_copy_leaves_no_file() {
     let library = two_skills();
     let copy = library.path("copy.db");

@@ -24,7 +24,13 @@ fn root() -> &'static Path {
 /// Files under version control and those that could be; all files when there is no git.
 fn files() -> Vec<PathBuf> {
     let listed = Command::new("git")
-        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .args([
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ])
         .current_dir(root())
         .output();
     match listed {

@@ -29,7 +29,10 @@ fn newest() -> i32 {
     migrations().last().unwrap().0
 }
 
-#[expect(clippy::disallowed_methods, reason = "makes databases as earlier versions made them")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "makes databases as earlier versions made them"
+)]
 fn open(path: &Path) -> Connection {
     Connection::open(path).unwrap()
 }
@@ -43,7 +46,10 @@ fn old_database(library: &Library, schema: i32) -> Connection {
              CREATE TABLE refinery_schema_history (version INT4 PRIMARY KEY, name VARCHAR(255), applied_on VARCHAR(255), checksum VARCHAR(255));",
         )
         .unwrap();
-    for (number, name, sql) in migrations().into_iter().filter(|(number, ..)| *number <= schema) {
+    for (number, name, sql) in migrations()
+        .into_iter()
+        .filter(|(number, ..)| *number <= schema)
+    {
         database.execute_batch(&sql).unwrap();
         let migration = Migration::unapplied(&name, &sql).unwrap();
         database
@@ -53,7 +59,9 @@ fn old_database(library: &Library, schema: i32) -> Connection {
             )
             .unwrap();
     }
-    database.pragma_update(None, "user_version", schema).unwrap();
+    database
+        .pragma_update(None, "user_version", schema)
+        .unwrap();
     let root = library.path("skills");
     database
         .execute(
@@ -86,7 +94,10 @@ fn backups(library: &Library) -> Vec<PathBuf> {
     fs::read_dir(library.path("data"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "backup"))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "backup")
+        })
         .collect()
 }
 
@@ -119,8 +130,15 @@ fn every_earlier_schema_is_upgraded_with_its_rows_and_a_backup() {
         assert_eq!(number(&copy, "PRAGMA user_version"), i64::from(schema));
         assert_eq!(number(&copy, "SELECT id FROM skill WHERE pinned"), 42);
         let database = open(&library.path("data/skilldb.db"));
-        assert_eq!(number(&database, "PRAGMA user_version"), i64::from(newest()));
-        assert_eq!(library.json(&["doctor"])["healthy"], true, "from schema {schema}");
+        assert_eq!(
+            number(&database, "PRAGMA user_version"),
+            i64::from(newest())
+        );
+        assert_eq!(
+            library.json(&["doctor"])["healthy"],
+            true,
+            "from schema {schema}"
+        );
     }
 }
 
@@ -153,7 +171,11 @@ fn eight_processes_that_meet_an_old_database_upgrade_it_once() {
     library.skill("a", "first");
     let children: Vec<_> = (0..8)
         .map(|number| {
-            let args: &[&str] = if number % 2 == 0 { &["list"] } else { &["sync"] };
+            let args: &[&str] = if number % 2 == 0 {
+                &["list"]
+            } else {
+                &["sync"]
+            };
             library.process(args).spawn().unwrap()
         })
         .collect();
@@ -197,7 +219,10 @@ fn assert_refused_untouched(library: &Library, words: &str) {
         let told = library.run(args);
         assert!(told.starts_with("exit 3\n"), "{args:?}: {told}");
         assert!(told.contains(words), "{args:?}: {told}");
-        assert!(fs::read(&path).unwrap() == before, "{args:?} changed the file");
+        assert!(
+            fs::read(&path).unwrap() == before,
+            "{args:?} changed the file"
+        );
     }
     assert_eq!(backups(library), Vec::<PathBuf>::new());
 }

@@ -28,7 +28,10 @@ fn schema() -> String {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a switch for the person who runs the test")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a switch for the person who runs the test"
+)]
 fn the_documented_schema_is_that_of_a_new_database() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema.sql");
     let schema = schema();

@@ -10,6 +10,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Output;
+use std::thread;
+use std::time::Duration;
 
 use common::{Library, code, copy_folder};
 use serde_json::Value;
@@ -21,7 +23,8 @@ fn skills(library: &Library) -> String {
 
 /// What the walk had to say: code and path.
 fn findings(library: &Library) -> String {
-    let query = "SELECT code, path FROM v_diagnostic WHERE strict_severity IS NULL ORDER BY code, path";
+    let query =
+        "SELECT code, path FROM v_diagnostic WHERE strict_severity IS NULL ORDER BY code, path";
     library.normal(&library.sql(query))
 }
 
@@ -40,10 +43,25 @@ fn settled(library: &Library) -> (String, String) {
     library.sync();
     let first = (skills(library), findings(library));
     library.sync();
-    assert_eq!((skills(library), findings(library)), first, "a second sync says something else");
+    assert_eq!(
+        (skills(library), findings(library)),
+        first,
+        "a second sync says something else"
+    );
     library.json(&["sync", "--rebuild"]);
-    assert_eq!((skills(library), findings(library)), first, "a rebuild says something else");
+    assert_eq!(
+        (skills(library), findings(library)),
+        first,
+        "a rebuild says something else"
+    );
     first
+}
+
+/// Syncs when the stamps of all files are old enough to be trusted by the next sync.
+fn first_sync(library: &Library) {
+    // Nothing can set the time of the last change (ctime), so it has to grow old by itself.
+    thread::sleep(Duration::from_millis(25));
+    library.sync();
 }
 
 fn told(report: &Value, key: &str) -> Vec<String> {
@@ -92,7 +110,7 @@ fn the_second_link_takes_over_when_the_first_is_removed() {
     outside(&library, "outside/x");
     link(&library, "skills/a", "../outside/x");
     link(&library, "skills/b", "../outside/x");
-    library.sync();
+    first_sync(&library);
     fs::remove_file(library.path("skills/a")).unwrap();
     let report = library.sync();
     assert_eq!(report["moved"].as_array().unwrap().len(), 1);
@@ -125,7 +143,10 @@ fn two_folders_outside_that_link_to_each_other_are_walked_once() {
     link(&library, "skills/l", "../one");
     let (skills, findings) = settled(&library);
     assert_eq!(skills, "l/next/y\nl/x");
-    assert!(findings.contains("link-repeated\t[DIR]/skills/l/next/next"), "{findings}");
+    assert!(
+        findings.contains("link-repeated\t[DIR]/skills/l/next/next"),
+        "{findings}"
+    );
 }
 
 #[test]
@@ -136,7 +157,10 @@ fn a_link_to_a_skill_inside_the_root_is_not_followed() {
     link(&library, "skills/m", "cat");
     let (skills, findings) = settled(&library);
     assert_eq!(skills, "cat/a");
-    assert_eq!(findings, "link-repeated\t[DIR]/skills/l\nlink-repeated\t[DIR]/skills/m");
+    assert_eq!(
+        findings,
+        "link-repeated\t[DIR]/skills/l\nlink-repeated\t[DIR]/skills/m"
+    );
 }
 
 #[test]
@@ -147,7 +171,15 @@ fn a_link_that_leads_nowhere_is_an_error_until_its_target_is_there() {
     let (listed, said) = settled(&library);
     assert_eq!(listed, "a");
     assert_eq!(said, "link-dangling\t[DIR]/skills/l");
-    assert_eq!(code(&library.skilldb(&["sync", "--rebuild", "--strict"]).output().unwrap()), 1);
+    assert_eq!(
+        code(
+            &library
+                .skilldb(&["sync", "--rebuild", "--strict"])
+                .output()
+                .unwrap()
+        ),
+        1
+    );
     outside(&library, "outside/x");
     assert_eq!(told(&library.sync(), "added"), ["x"]);
     assert_eq!(findings(&library), "link-leaves-root\t[DIR]/skills/l");
@@ -159,7 +191,7 @@ fn a_link_whose_target_vanishes_and_comes_back_gives_the_skill_back() {
     library.skill("a", "first");
     outside(&library, "outside/x");
     link(&library, "skills/l", "../outside/x");
-    library.sync();
+    first_sync(&library);
     fs::rename(library.path("outside"), library.path("aside")).unwrap();
     assert_eq!(told(&library.sync(), "missing"), ["x"]);
     assert_eq!(findings(&library), "link-dangling\t[DIR]/skills/l");
@@ -173,8 +205,11 @@ fn an_edit_behind_a_link_is_seen_and_the_link_still_reported() {
     let library = Library::new();
     outside(&library, "outside/x");
     link(&library, "skills/l", "../outside/x");
-    library.sync();
-    library.write("outside/x/SKILL.md", b"---\nname: x\ndescription: edited\n---\n\nText\n");
+    first_sync(&library);
+    library.write(
+        "outside/x/SKILL.md",
+        b"---\nname: x\ndescription: edited\n---\n\nText\n",
+    );
     assert_eq!(told(&library.sync(), "changed"), ["x"]);
     assert_eq!(findings(&library), "link-leaves-root\t[DIR]/skills/l");
 }
@@ -185,7 +220,7 @@ fn a_link_led_to_another_folder_is_seen() {
     outside(&library, "outside/x");
     outside(&library, "outside/y");
     link(&library, "skills/l", "../outside/x");
-    library.sync();
+    first_sync(&library);
     fs::remove_file(library.path("skills/l")).unwrap();
     link(&library, "skills/l", "../outside/y");
     assert_eq!(told(&library.sync(), "changed"), ["y"]);
@@ -198,7 +233,7 @@ fn a_link_led_to_a_skill_inside_the_root_is_not_followed_any_more() {
     library.skill("a", "first");
     outside(&library, "outside/x");
     link(&library, "skills/l", "../outside/x");
-    library.sync();
+    first_sync(&library);
     fs::remove_file(library.path("skills/l")).unwrap();
     link(&library, "skills/l", "a");
     library.sync();
@@ -211,7 +246,7 @@ fn a_folder_replaced_by_a_link_to_another_skill_is_not_followed() {
     let library = Library::new();
     library.skill("a", "first");
     library.skill("b", "second");
-    library.sync();
+    first_sync(&library);
     fs::remove_dir_all(library.path("skills/b")).unwrap();
     link(&library, "skills/b", "a");
     library.sync();
@@ -223,7 +258,7 @@ fn a_folder_replaced_by_a_link_to_another_skill_is_not_followed() {
 fn a_folder_moved_out_and_linked_back_is_the_same_skill() {
     let library = Library::new();
     library.skill("a", "first");
-    library.sync();
+    first_sync(&library);
     fs::create_dir(library.path("outside")).unwrap();
     fs::rename(library.path("skills/a"), library.path("outside/a")).unwrap();
     link(&library, "skills/a", "../outside/a");
@@ -237,14 +272,23 @@ fn a_folder_moved_out_and_linked_back_is_the_same_skill() {
 #[test]
 fn a_linked_skill_file_is_read_and_edits_of_its_target_are_seen() {
     let library = Library::new();
-    let target = library.write("outside/one.md", b"---\nname: a\ndescription: one\n---\n\nText\n");
+    let target = library.write(
+        "outside/one.md",
+        b"---\nname: a\ndescription: one\n---\n\nText\n",
+    );
     fs::create_dir(library.path("skills/a")).unwrap();
     symlink(&target, library.path("skills/a/SKILL.md")).unwrap();
     assert_eq!(told(&library.sync(), "added"), ["a"]);
-    library.write("outside/one.md", b"---\nname: a\ndescription: two\n---\n\nText\n");
+    library.write(
+        "outside/one.md",
+        b"---\nname: a\ndescription: two\n---\n\nText\n",
+    );
     assert_eq!(told(&library.sync(), "changed"), ["a"]);
     assert_eq!(library.sql("SELECT description FROM v_skill"), "two");
-    library.write("outside/other.md", b"---\nname: a\ndescription: six\n---\n\nText\n");
+    library.write(
+        "outside/other.md",
+        b"---\nname: a\ndescription: six\n---\n\nText\n",
+    );
     fs::remove_file(library.path("skills/a/SKILL.md")).unwrap();
     link(&library, "skills/a/SKILL.md", "../../outside/other.md");
     assert_eq!(told(&library.sync(), "changed"), ["a"]);
@@ -265,7 +309,11 @@ fn links_inside_a_skill_are_mirrored_and_not_followed() {
     library.sync();
     let files = library.sql("SELECT rel_path, link_target FROM v_file ORDER BY rel_path");
     assert_eq!(files, "loop\t..\nnowhere\tnowhere\nsecret\t../../secret");
-    assert_eq!(library.sql("SELECT count(*) FROM kept_file"), "1", "only SKILL.md is kept");
+    assert_eq!(
+        library.sql("SELECT count(*) FROM kept_file"),
+        "1",
+        "only SKILL.md is kept"
+    );
 }
 
 #[test]
@@ -274,7 +322,10 @@ fn a_linked_archive_is_an_archive() {
     outside(&library, "outside/x");
     link(&library, "skills/.archive", "../outside");
     library.sync();
-    assert_eq!(library.sql("SELECT rel_path, state FROM v_skill"), ".archive/x\tarchived");
+    assert_eq!(
+        library.sql("SELECT rel_path, state FROM v_skill"),
+        ".archive/x\tarchived"
+    );
 }
 
 #[test]
@@ -308,9 +359,18 @@ fn a_skill_file_below_a_skill_is_reported_as_part_of_it() {
 #[test]
 fn another_spelling_of_the_file_name_is_accepted_with_a_warning() {
     let library = Library::new();
-    library.write("skills/a/skill.md", b"---\nname: a\ndescription: d\n---\n\nText\n");
-    library.write("skills/b/Skill.MD", b"---\nname: b\ndescription: d\n---\n\nText\n");
-    library.write("skills/c/SKILLS.md", b"---\nname: c\ndescription: d\n---\n\nText\n");
+    library.write(
+        "skills/a/skill.md",
+        b"---\nname: a\ndescription: d\n---\n\nText\n",
+    );
+    library.write(
+        "skills/b/Skill.MD",
+        b"---\nname: b\ndescription: d\n---\n\nText\n",
+    );
+    library.write(
+        "skills/c/SKILLS.md",
+        b"---\nname: c\ndescription: d\n---\n\nText\n",
+    );
     let (skills, findings) = settled(&library);
     assert_eq!(skills, "a\nb");
     assert_eq!(
@@ -323,21 +383,37 @@ fn another_spelling_of_the_file_name_is_accepted_with_a_warning() {
 fn of_two_spellings_the_right_one_counts() {
     let library = Library::new();
     library.skill("a", "right");
-    library.write("skills/a/skill.md", b"---\nname: a\ndescription: wrong\n---\n");
+    library.write(
+        "skills/a/skill.md",
+        b"---\nname: a\ndescription: wrong\n---\n",
+    );
     let (_, findings) = settled(&library);
-    assert_eq!(library.sql("SELECT description, file_name FROM v_skill"), "right\tSKILL.md");
+    assert_eq!(
+        library.sql("SELECT description, file_name FROM v_skill"),
+        "right\tSKILL.md"
+    );
     assert_eq!(findings, "case-twin\t[DIR]/skills/a/skill.md");
 }
 
 #[test]
 fn a_skill_file_renamed_to_the_right_spelling_is_the_same_skill() {
     let library = Library::new();
-    library.write("skills/a/skill.md", b"---\nname: a\ndescription: d\n---\n\nText\n");
+    library.write(
+        "skills/a/skill.md",
+        b"---\nname: a\ndescription: d\n---\n\nText\n",
+    );
     library.sync();
-    fs::rename(library.path("skills/a/skill.md"), library.path("skills/a/SKILL.md")).unwrap();
+    fs::rename(
+        library.path("skills/a/skill.md"),
+        library.path("skills/a/SKILL.md"),
+    )
+    .unwrap();
     let report = library.sync();
     assert_eq!(told(&report, "missing"), Vec::<String>::new());
-    assert_eq!(library.sql("SELECT id, file_name FROM v_skill"), "1\tSKILL.md");
+    assert_eq!(
+        library.sql("SELECT id, file_name FROM v_skill"),
+        "1\tSKILL.md"
+    );
     assert_eq!(findings(&library), "");
 }
 
@@ -360,7 +436,10 @@ fn the_archive_is_a_zone_at_any_depth() {
     library.skill(".system/b", "fourth");
     settled(&library);
     let report = library.sync();
-    assert_eq!((&report["loaded"], &report["archived"]), (&4.into(), &2.into()));
+    assert_eq!(
+        (&report["loaded"], &report["archived"]),
+        (&4.into(), &2.into())
+    );
     assert_eq!(
         library.sql("SELECT rel_path, state FROM v_skill ORDER BY rel_path"),
         ".archive/old\tarchived\n.system/b\tactive\na\tactive\ncat/.archive/deep/older\tarchived"
@@ -389,7 +468,9 @@ fn names_that_are_not_utf8_are_reported_and_left_out() {
     let folder = library.path("skills").join(OsStr::from_bytes(b"bad\xff"));
     fs::create_dir(&folder).unwrap();
     fs::copy(library.path("skills/a/SKILL.md"), folder.join("SKILL.md")).unwrap();
-    let file = library.path("skills/a").join(OsStr::from_bytes(b"note\xfe.md"));
+    let file = library
+        .path("skills/a")
+        .join(OsStr::from_bytes(b"note\xfe.md"));
     File::create(file).unwrap();
     let (skills, findings) = settled(&library);
     assert_eq!(skills, "a");
@@ -426,7 +507,10 @@ fn folders_deeper_than_any_library_are_reported_and_not_entered() {
 #[test]
 fn a_root_may_itself_be_a_skill_with_categories_beside_it() {
     let library = Library::new();
-    library.write("skills/SKILL.md", b"---\nname: whole\ndescription: d\n---\n\nText\n");
+    library.write(
+        "skills/SKILL.md",
+        b"---\nname: whole\ndescription: d\n---\n\nText\n",
+    );
     library.write("skills/references/notes.md", b"notes");
     library.skill("cat/a", "first");
     settled(&library);
@@ -434,10 +518,16 @@ fn a_root_may_itself_be_a_skill_with_categories_beside_it() {
         library.sql("SELECT rel_path, name, folder FROM v_skill ORDER BY rel_path"),
         ".\twhole\tskills\ncat/a\ta\ta"
     );
-    assert_eq!(library.sql("SELECT name, rel_path FROM v_file"), "whole\treferences/notes.md");
+    assert_eq!(
+        library.sql("SELECT name, rel_path FROM v_file"),
+        "whole\treferences/notes.md"
+    );
     library.skill("cat/b", "second");
     assert_eq!(told(&library.sync(), "added"), ["b"]);
-    library.write("skills/SKILL.md", b"---\nname: whole\ndescription: e\n---\n\nText\n");
+    library.write(
+        "skills/SKILL.md",
+        b"---\nname: whole\ndescription: e\n---\n\nText\n",
+    );
     assert_eq!(told(&library.sync(), "changed"), ["whole"]);
     fs::remove_file(library.path("skills/SKILL.md")).unwrap();
     assert_eq!(told(&library.sync(), "missing"), ["whole"]);
@@ -461,7 +551,10 @@ fn names_may_hold_blanks_quotes_line_ends_and_signs() {
         "'; --",
     ];
     for name in names {
-        library.write(&format!("skills/{name}/SKILL.md"), b"---\ndescription: d\n---\n\nText\n");
+        library.write(
+            &format!("skills/{name}/SKILL.md"),
+            b"---\ndescription: d\n---\n\nText\n",
+        );
         library.write(&format!("skills/{name}/scripts/{name}.sh"), b"echo\n");
     }
     let report = library.sync();
@@ -473,7 +566,11 @@ fn names_may_hold_blanks_quotes_line_ends_and_signs() {
     wanted.sort();
     assert_eq!(found, wanted);
     assert_eq!(library.sync()["wrote"], false);
-    fs::rename(library.path("skills/line\nend"), library.path("skills/other\nend")).unwrap();
+    fs::rename(
+        library.path("skills/line\nend"),
+        library.path("skills/other\nend"),
+    )
+    .unwrap();
     assert_eq!(library.sync()["moved"].as_array().unwrap().len(), 1);
     assert_eq!(library.json(&["doctor"])["healthy"], true);
 }
@@ -484,9 +581,14 @@ fn things_that_are_no_files_are_passed_over() {
     library.skill("a", "first");
     let fifo = library.path("skills/a/fifo");
     let made = std::process::Command::new("mkfifo").arg(&fifo).status();
-    assert!(made.is_ok_and(|status| status.success()), "mkfifo is part of every system");
+    assert!(
+        made.is_ok_and(|status| status.success()),
+        "mkfifo is part of every system"
+    );
     fs::create_dir(library.path("skills/b")).unwrap();
-    let made = std::process::Command::new("mkfifo").arg(library.path("skills/b/SKILL.md")).status();
+    let made = std::process::Command::new("mkfifo")
+        .arg(library.path("skills/b/SKILL.md"))
+        .status();
     assert!(made.unwrap().success());
     let (skills, findings) = settled(&library);
     assert_eq!((skills.as_str(), findings.as_str()), ("a", ""));
@@ -521,7 +623,10 @@ impl Unprivileged {
             fs::copy(model.get_program(), &program).unwrap();
         }
         let mut command = std::process::Command::new(&program);
-        command.args(model.get_args()).current_dir(library.dir()).env_clear();
+        command
+            .args(model.get_args())
+            .current_dir(library.dir())
+            .env_clear();
         for (name, value) in model.get_envs() {
             command.env(name, value.unwrap());
         }
@@ -595,15 +700,24 @@ fn a_closed_folder_is_reported_and_what_was_known_of_it_stays() {
         let codes = common::strings(&report["walk"], "code");
         assert!(codes.contains(&"folder-unreadable".to_owned()), "{codes:?}");
         assert_eq!(report["missing"].as_array().unwrap().len(), 0);
-        assert_eq!(library.sql("SELECT id, rel_path, state FROM v_skill ORDER BY id"), before);
+        assert_eq!(
+            library.sql("SELECT id, rel_path, state FROM v_skill ORDER BY id"),
+            before
+        );
     }
     nobody.json(&["sync", "--checksum"], 0);
-    assert_eq!(library.sql("SELECT id, rel_path, state FROM v_skill ORDER BY id"), before);
+    assert_eq!(
+        library.sql("SELECT id, rel_path, state FROM v_skill ORDER BY id"),
+        before
+    );
     nobody.mode("skills/cat", 0o755);
     nobody.mode("skills/a", 0o755);
     let report = nobody.sync();
     assert_eq!(report["walk"].as_array().unwrap().len(), 0);
-    assert_eq!(library.sql("SELECT id, rel_path, state FROM v_skill ORDER BY id"), before);
+    assert_eq!(
+        library.sql("SELECT id, rel_path, state FROM v_skill ORDER BY id"),
+        before
+    );
 }
 
 #[test]
@@ -616,7 +730,10 @@ fn a_rebuild_keeps_what_is_known_of_a_closed_folder() {
     let before = library.sql("SELECT id, rel_path, state FROM v_skill ORDER BY id");
     nobody.mode("skills/cat", 0);
     nobody.json(&["sync", "--rebuild"], 0);
-    assert_eq!(library.sql("SELECT id, rel_path, state FROM v_skill ORDER BY id"), before);
+    assert_eq!(
+        library.sql("SELECT id, rel_path, state FROM v_skill ORDER BY id"),
+        before
+    );
 }
 
 #[test]
@@ -629,7 +746,10 @@ fn a_folder_closed_from_the_start_is_found_once_it_is_open() {
     nobody.run(&["path", "home"]);
     nobody.mode("skills/cat", 0);
     let report = nobody.sync();
-    assert_eq!(common::strings(&report["walk"], "code"), ["folder-unreadable"]);
+    assert_eq!(
+        common::strings(&report["walk"], "code"),
+        ["folder-unreadable"]
+    );
     assert_eq!(code(&nobody.run(&["sync", "--strict"])), 1);
     nobody.mode("skills/cat", 0o755);
     assert_eq!(told(&nobody.sync(), "added"), ["b"]);
@@ -646,8 +766,14 @@ fn a_closed_file_is_reported_and_keeps_what_it_said() {
     for _ in 0..2 {
         let report = nobody.sync();
         assert_eq!(report["refused"], 1);
-        assert_eq!(common::strings(&report["rejected"], "code"), ["file-unreadable"]);
-        assert_eq!(library.sql("SELECT description FROM manifest WHERE skill_id = 1"), "first");
+        assert_eq!(
+            common::strings(&report["rejected"], "code"),
+            ["file-unreadable"]
+        );
+        assert_eq!(
+            library.sql("SELECT description FROM manifest WHERE skill_id = 1"),
+            "first"
+        );
     }
     nobody.mode("skills/a/SKILL.md", 0o644);
     assert_eq!(nobody.sync()["refused"], 0);
@@ -665,7 +791,10 @@ fn a_file_that_was_closed_for_a_while_was_not_edited() {
     nobody.sync();
     nobody.mode("skills/a/SKILL.md", 0o644);
     nobody.sync();
-    assert_eq!(library.sql("SELECT human_edited_at IS NULL FROM skill"), "1");
+    assert_eq!(
+        library.sql("SELECT human_edited_at IS NULL FROM skill"),
+        "1"
+    );
 }
 
 #[test]
@@ -696,7 +825,10 @@ fn a_closed_root_does_not_keep_the_others_from_being_synced() {
     nobody.mode("skills/one", 0);
     let told = library.told(&nobody.run(&["sync"]));
     assert!(told.contains("skills/one"), "{told}");
-    assert_eq!(library.sql("SELECT name FROM v_skill ORDER BY name"), "a\nb\nc");
+    assert_eq!(
+        library.sql("SELECT name FROM v_skill ORDER BY name"),
+        "a\nb\nc"
+    );
 }
 
 // ------------------------------------------------------------------ real libraries
@@ -709,8 +841,14 @@ fn skill_files(folder: &Path) -> u64 {
         let name = entry.file_name();
         let kind = entry.file_type().unwrap();
         if kind.is_dir() {
-            let is_skipped = skilldb::library::skipped_folders().iter().any(|skipped| name == *skipped);
-            count += if is_skipped { 0 } else { skill_files(&entry.path()) };
+            let is_skipped = skilldb::library::skipped_folders()
+                .iter()
+                .any(|skipped| name == *skipped);
+            count += if is_skipped {
+                0
+            } else {
+                skill_files(&entry.path())
+            };
         } else if name.eq_ignore_ascii_case("SKILL.md") {
             count += 1;
         }
@@ -722,7 +860,11 @@ fn skill_files(folder: &Path) -> u64 {
 fn every_skill_file_of_real_libraries_is_loaded_refused_or_nested() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/real");
     let Ok(entries) = fs::read_dir(&corpus) else {
-        let _ = writeln!(std::io::stderr(), "skipped: {} is not there", corpus.display());
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: {} is not there",
+            corpus.display()
+        );
         return;
     };
     for entry in entries {

@@ -94,7 +94,7 @@ fn stream(out: &mut Output, store: &Store, archived: bool) -> Result<()> {
                 separator
             });
             // A tab or line break in a value would make another column or record of it.
-            if part.bytes().any(|byte| byte.is_ascii_control()) {
+            if part.chars().any(char::is_control) {
                 line.push_str(&one_line(part));
             } else {
                 line.push_str(part);

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::config::{ColorChoice, Config, Flags};
+use crate::config::{ColorChoice, Config, Flags, color_from_environment};
 use crate::error::{Error, ErrorKind, Result};
 use crate::time::Timestamp;
 use output::Output;
@@ -102,7 +102,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => return not_parsed(&error, &arguments),
     };
     let json = cli.json;
-    let mut color = cli.color.map_or(ColorChoice::Auto, choice);
+    let from_environment =
+        color_from_environment().map_or(ColorChoice::Auto, |setting| setting.value);
+    let mut color = cli.color.map_or(from_environment, choice);
     match execute(cli, &mut color) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -210,7 +210,11 @@ pub(super) fn restore_argument_hint(
         return;
     };
     let typed = header.get(node.span.clone()).unwrap_or_default();
-    let text = typed.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines = typed
+        .split(['\n', '\r'])
+        .map(str::trim)
+        .filter(|line| !line.is_empty());
+    let text = lines.collect::<Vec<_>>().join(" ");
     let message = format!("`argument-hint` reads as {}, not as text", node.kind());
     let line = super::quote::line("", "argument-hint", &text);
     findings.suggest(Code::ArgumentHintNotText, node.span.start, message, line);

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::{Error, Result};
@@ -67,7 +68,33 @@ fn configure(connection: &mut Connection, mode: Mode) -> rusqlite::Result<()> {
             "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -4096;",
         ),
         Mode::Read => Ok(()),
-        Mode::Query => connection.execute_batch("PRAGMA query_only = ON;"),
+        Mode::Query => {
+            connection.execute_batch("PRAGMA query_only = ON;")?;
+            connection.authorizer(Some(only_questions))
+        }
+    }
+}
+
+/// Pragmas that take an argument and only tell something.
+const TELLING: [&str; 7] = [
+    "table_info",
+    "table_xinfo",
+    "table_list",
+    "index_list",
+    "index_info",
+    "index_xinfo",
+    "foreign_key_list",
+];
+
+/// Refuses what a read-only file does not refuse by itself: settings of the connection, and other files.
+fn only_questions(context: AuthContext<'_>) -> Authorization {
+    match context.action {
+        AuthAction::Attach { .. } | AuthAction::Detach { .. } => Authorization::Deny,
+        AuthAction::Pragma {
+            pragma_name,
+            pragma_value: Some(_),
+        } if !TELLING.contains(&pragma_name) => Authorization::Deny,
+        _ => Authorization::Allow,
     }
 }
 

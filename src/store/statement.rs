@@ -41,6 +41,11 @@ impl Store {
         };
         let mut statement = self.connection.prepare(sql).map_err(refused)?;
         let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
+        if !statement.readonly() {
+            return Err(Error::Sql {
+                message: ONLY_READS.to_owned(),
+            });
+        }
         let mut rows = Vec::new();
         let mut result = statement.query([]).map_err(refused)?;
         while let Some(row) = result.next().map_err(refused)? {
@@ -63,10 +68,18 @@ fn from_sql(value: ValueRef<'_>) -> Value {
     }
 }
 
+const ONLY_READS: &str = "`skilldb sql` only reads: this statement would write";
+
 fn words(error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqliteFailure(code, _) if code.code == rusqlite::ErrorCode::ReadOnly => {
-            "`skilldb sql` only reads: this statement would write".to_owned()
+            ONLY_READS.to_owned()
+        }
+        rusqlite::Error::SqliteFailure(code, _)
+        | rusqlite::Error::SqlInputError { error: code, .. }
+            if code.code == rusqlite::ErrorCode::AuthorizationForStatementDenied =>
+        {
+            "`skilldb sql` only reads: it takes no settings and opens no other file".to_owned()
         }
         rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
         rusqlite::Error::SqlInputError {

@@ -71,7 +71,8 @@ pub fn sync(
     if options.dry_run {
         let scratch =
             tempfile::tempdir().map_err(Error::io("create a folder in", std::env::temp_dir()))?;
-        return Ok(sync_fresh(scratch.path(), roots, now, progress)?.unwrap_or_default());
+        let fresh = sync_fresh(scratch.path(), roots, now, progress)?;
+        return dry_run_of_fresh(scratch.path(), fresh.unwrap_or_default(), now);
     }
     let fresh = sync_fresh(home, roots, now, progress)?;
     let Some(mut store) = Store::open(home, now)? else {
@@ -83,6 +84,18 @@ pub fn sync(
         Some(report) => finish(&mut store, report, roots, options, now, progress),
         // Somebody else published a database without the lock: sync into that one.
         None => sync_existing(&mut store, roots, options, now, progress),
+    }
+}
+
+/// What a first sync would do, told from a scratch library that is thrown away.
+fn dry_run_of_fresh(scratch: &Path, report: Report, now: Timestamp) -> Result<Report> {
+    let report = Report {
+        wrote: false,
+        ..report
+    };
+    match Store::open(scratch, now)? {
+        Some(store) => count(&store, report, &[]),
+        None => Ok(report),
     }
 }
 

@@ -44,7 +44,8 @@ pub(super) enum Fate {
     Same(KnownSkill),
 }
 
-/// When a vanishing looks like an unmounted disk: more than this many skills and more than half.
+/// A vanishing of more than half of a root looks like an unmounted disk when it is more than this
+/// many skills, or all of several.
 const HELD_BACK_ABOVE: usize = 5;
 
 /// Compares what was found below one root with what is known.
@@ -226,7 +227,9 @@ fn has_bytes_of(store: &Store, root: &RootRow, found: &Found, skill: &KnownSkill
 /// Holds back roots of which so much vanished that it looks like an unmounted disk.
 pub(super) fn hold_back(plan: &mut RootPlan, present: u64) {
     let lost = plan.lost.len();
-    let is_mass = lost > HELD_BACK_ABOVE && (lost as u64).saturating_mul(2) > present;
+    let is_most = (lost as u64).saturating_mul(2) > present;
+    let is_all = lost > 1 && lost as u64 == present;
+    let is_mass = is_all || (is_most && lost > HELD_BACK_ABOVE);
     plan.is_held_back = lost > 0 && (plan.scan.is_root_missing || is_mass);
 }
 

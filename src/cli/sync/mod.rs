@@ -8,9 +8,9 @@ use self::report::{object, tell};
 use super::{Context, progress};
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::library::client::{self, ClientRoot, Scope};
+use crate::library::client::{self, Client, ClientRoot, Scope};
 use crate::library::{Root, RootKind};
-use crate::store::Store;
+use crate::store::{RootRow, Store};
 use crate::sync::{self, Options, Report};
 
 /// Reconcile the database with the files on disk
@@ -52,7 +52,7 @@ pub(super) struct Args {
 
 pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     let roots = wanted_roots(context, args)?;
-    if roots.is_empty() && !has_known_roots(context)? {
+    if roots.is_empty() && known_roots(context)?.is_empty() {
         return nothing_to_sync(context);
     }
     let options = Options {
@@ -83,13 +83,6 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     }
 }
 
-fn has_known_roots(context: &Context) -> Result<bool> {
-    match Store::open(&context.config.home.value, context.now)? {
-        Some(store) => Ok(!store.roots()?.is_empty()),
-        None => Ok(false),
-    }
-}
-
 /// The roots named on the command line; without any, those of the configuration. The library's own
 /// folder is a root as soon as it is there.
 fn wanted_roots(context: &Context, args: &Args) -> Result<Vec<Root>> {
@@ -102,8 +95,17 @@ fn wanted_roots(context: &Context, args: &Args) -> Result<Vec<Root>> {
     for labelled in &args.labelled {
         roots.push(labelled_root(config, labelled)?);
     }
+    let known = known_roots(context)?;
     for name in &args.clients {
-        roots.extend(client_roots(config, name)?);
+        // Many clients share a folder: the first one to name it decides what it is.
+        let same = |root: Root| {
+            known
+                .iter()
+                .find(|row| row.path == root.path)
+                .cloned()
+                .unwrap_or(root)
+        };
+        roots.extend(client_roots(config, name)?.into_iter().map(same));
     }
     let is_named = !(args.roots.is_empty() && args.labelled.is_empty() && args.clients.is_empty());
     if is_named {
@@ -122,20 +124,25 @@ fn wanted_roots(context: &Context, args: &Args) -> Result<Vec<Root>> {
         return Ok(roots);
     }
     // Configured roots are wanted besides those that were named in earlier syncs.
-    if let Some(store) = Store::open(&config.home.value, context.now)? {
-        let known = store.roots()?;
-        roots.extend(known.into_iter().filter_map(|row| {
-            let kind = RootKind::parse(&row.kind)?;
-            Some(Root {
-                path: row.path,
-                kind,
-                priority: row.priority,
-                writable: row.writable,
-                client: row.client,
-            })
-        }));
-    }
+    roots.extend(known);
     Ok(without_doubles(roots))
+}
+
+fn known_roots(context: &Context) -> Result<Vec<Root>> {
+    let Some(store) = Store::open(&context.config.home.value, context.now)? else {
+        return Ok(Vec::new());
+    };
+    let root_of = |row: RootRow| {
+        let kind = RootKind::parse(&row.kind)?;
+        Some(Root {
+            path: row.path,
+            kind,
+            priority: row.priority,
+            writable: row.writable,
+            client: row.client,
+        })
+    };
+    Ok(store.roots()?.into_iter().filter_map(root_of).collect())
 }
 
 fn configured_roots(config: &Config) -> Result<Vec<Root>> {
@@ -194,11 +201,11 @@ pub(super) fn client_roots(config: &Config, name: &str) -> Result<Vec<Root>> {
     Ok(roots
         .iter()
         .filter(|root| root.path.is_dir())
-        .map(|root| client_root(config, root))
+        .map(|root| client_root(config, client, root))
         .collect())
 }
 
-fn client_root(config: &Config, root: &ClientRoot) -> Root {
+fn client_root(config: &Config, client: &Client, root: &ClientRoot) -> Root {
     let kind = match root.scope {
         Scope::User => RootKind::Local,
         Scope::Project => RootKind::Project,
@@ -209,6 +216,7 @@ fn client_root(config: &Config, root: &ClientRoot) -> Root {
     let mut made = config.root(&root.path, kind);
     made.writable = root.writable;
     made.priority = i64::from(root.rank);
+    made.client = Some(client.id.clone());
     made
 }
 
@@ -228,27 +236,39 @@ fn nothing_to_sync(context: &mut Context) -> Result<()> {
     context
         .out
         .say("Nothing to sync: this library has no roots yet.");
-    let mut found = Vec::new();
+    let found = folders_of_clients(&context.config)?;
+    let Some((first, _)) = found.first() else {
+        context
+            .out
+            .say("Name a folder of skills: skilldb sync FOLDER");
+        return Ok(());
+    };
+    context.out.say("Folders of skills are here:");
+    for (folder, clients) in &found {
+        context
+            .out
+            .say(&format!("  {}  ({})", folder.display(), clients.join(", ")));
+    }
+    context.out.say(&format!(
+        "Mirror one with: skilldb sync {}, or all that a client sees with: skilldb sync --client CLIENT",
+        first.display()
+    ));
+    Ok(())
+}
+
+/// The folders that are there, each with the clients that look in it.
+fn folders_of_clients(config: &Config) -> Result<Vec<(PathBuf, Vec<String>)>> {
+    let mut found: Vec<(PathBuf, Vec<String>)> = Vec::new();
     for client in client::all()
         .iter()
         .filter(|client| !client.id.starts_with("agentskills"))
     {
-        let folders = client_roots(&context.config, &client.id)?;
-        if let Some(folder) = folders.first() {
-            found.push(format!(
-                "  skilldb sync --client {:<14} ({})",
-                client.id,
-                folder.path.display()
-            ));
+        for root in client_roots(config, &client.id)? {
+            match found.iter_mut().find(|(path, _)| *path == root.path) {
+                Some((_, clients)) => clients.push(client.id.clone()),
+                None => found.push((root.path, vec![client.id.clone()])),
+            }
         }
     }
-    if found.is_empty() {
-        context
-            .out
-            .say("Name a folder of skills: skilldb sync FOLDER");
-    } else {
-        context.out.say("Folders of these clients are here:");
-        found.iter().for_each(|line| context.out.say(line));
-    }
-    Ok(())
+    Ok(found)
 }

@@ -1,9 +1,5 @@
 //! What reading a SKILL.md costs: as it should be, to be repaired, hostile. The limits beside it: the
 //! YAML parser alone on the same header, and SHA-256 of the same bytes, which a sync needs anyway.
-#![expect(
-    missing_docs,
-    reason = "criterion's macros make items without documentation"
-)]
 
 mod corpus;
 

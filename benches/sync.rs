@@ -1,9 +1,5 @@
 //! What a sync costs: filling a new database, keeping bytes, finding nothing changed, one change.
 //! Each phase is timed on its own; the limit beside it is a walk that only lists and stats.
-#![expect(
-    missing_docs,
-    reason = "criterion's macros make items without documentation"
-)]
 
 mod corpus;
 

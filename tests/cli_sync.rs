@@ -189,7 +189,7 @@ fn without_roots_sync_names_the_folders_of_clients() {
         "{told}"
     );
     assert!(
-        told.contains("\n  [DIR]/home/.claude/skills  (claude-code, "),
+        told.contains("\n  [DIR]/home/.claude/skills  (amp, claude-code, "),
         "{told}"
     );
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 const BODY: usize = 5_700;
 
 /// Returns the text of skill number `n`.
-pub fn skill_text(n: usize) -> String {
+pub(crate) fn skill_text(n: usize) -> String {
     let mut text = format!(
         "---\nname: skill-{n}\ndescription: Does the thing number {n} is for. Use it when somebody asks for thing {n}, or when a file of that kind turns up in a pull request.\nlicense: MIT\nmetadata:\n  version: 1.{n}\n  hermes:\n    tags: [thing, number-{n}, made-up]\n    platforms: [linux, macos]\n---\n\n# Skill {n}\n\n"
     );
@@ -19,7 +19,11 @@ pub fn skill_text(n: usize) -> String {
             .wrapping_add(1_442_695_040_888_963_407);
         let word = WORDS[(state >> 33) as usize % WORDS.len()];
         text.push_str(word);
-        text.push(if (state >> 20) % 13 == 0 { '\n' } else { ' ' });
+        text.push(if (state >> 20).is_multiple_of(13) {
+            '\n'
+        } else {
+            ' '
+        });
     }
     text
 }
@@ -52,7 +56,7 @@ const WORDS: [&str; 24] = [
 ];
 
 /// Writes `count` skills in twenty categories, two of five with a reference beside them.
-pub fn write_library(root: &Path, count: usize) {
+pub(crate) fn write_library(root: &Path, count: usize) {
     for n in 0..count {
         let folder = root
             .join(format!("category-{}", n % 20))
@@ -70,6 +74,6 @@ pub fn write_library(root: &Path, count: usize) {
     clippy::disallowed_methods,
     reason = "made-up files in a temporary folder"
 )]
-pub fn put(path: &Path, text: &str) {
+pub(crate) fn put(path: &Path, text: &str) {
     fs::write(path, text).expect("a temporary file can be written");
 }

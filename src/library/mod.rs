@@ -3,6 +3,7 @@
 pub mod client;
 pub mod files;
 mod finding;
+mod listing;
 pub mod root;
 mod skip;
 pub mod stat;

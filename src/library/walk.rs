@@ -2,13 +2,14 @@
 //! everything is part of that skill.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
-use std::fs::{self, DirEntry};
+use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::finding::{WalkCode, WalkFinding};
-use super::skip::{ARCHIVE, is_skipped_file, is_skipped_folder};
+use super::listing::{Listing, child_of, list, parent_of};
+use super::skip::{ARCHIVE, is_skipped_folder};
 use super::stat::Stat;
 use super::unit::{Entry, EntryKind, Unit};
 use crate::error::{Error, Result};
@@ -103,40 +104,6 @@ struct Walker<'a> {
     end: End,
 }
 
-/// The entries of one folder, sorted by what the walk does with them.
-#[derive(Default)]
-struct Listing {
-    folders: Vec<String>,
-    links: Vec<String>,
-    files: Vec<(String, Option<Stat>)>,
-    /// Entries whose names are not UTF-8, so that no row can hold them.
-    nameless: Vec<PathBuf>,
-}
-
-fn list(path: &Path) -> io::Result<Listing> {
-    let mut listing = Listing::default();
-    for entry in fs::read_dir(path)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        let Ok(name) = entry.file_name().into_string() else {
-            listing.nameless.push(entry.path());
-            continue;
-        };
-        if kind.is_dir() && !is_skipped_folder(&name) {
-            listing.folders.push(name);
-        } else if kind.is_symlink() && !is_skipped_folder(&name) {
-            listing.links.push(name);
-        } else if kind.is_file() && !is_skipped_file(&name) {
-            let stat = stat_of(&entry);
-            listing.files.push((name, stat));
-        }
-    }
-    listing.folders.sort_unstable();
-    listing.links.sort_unstable();
-    listing.files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-    Ok(listing)
-}
-
 impl Walker<'_> {
     fn absolute(&self, rel_path: &str) -> PathBuf {
         if rel_path == "." {
@@ -214,7 +181,7 @@ impl Walker<'_> {
             listing
                 .links
                 .iter()
-                .filter(|name| is_file(&path.join(name))),
+                .filter(|name| path.join(name).is_file()),
         );
         let mut spellings: Vec<&String> = names
             .filter(|name| name.eq_ignore_ascii_case(SKILL_FILE))
@@ -519,25 +486,5 @@ impl Walker<'_> {
             )?;
         }
         self.folder(rel_path, archived, Reach::Deep)
-    }
-}
-
-fn stat_of(entry: &DirEntry) -> Option<Stat> {
-    entry.metadata().ok().map(|metadata| Stat::from(&metadata))
-}
-
-fn is_file(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
-}
-
-fn parent_of(rel_path: &str) -> &str {
-    rel_path.rsplit_once('/').map_or(".", |(parent, _)| parent)
-}
-
-fn child_of(rel_path: &str, name: &str) -> String {
-    if rel_path == "." {
-        name.to_owned()
-    } else {
-        format!("{rel_path}/{name}")
     }
 }

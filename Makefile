@@ -1,0 +1,34 @@
+# One command a line; whatever needs more lives in the program or the tests.
+.PHONY: build test lint demo bench bench-compare schema clean
+
+DEMO = cargo run --quiet --locked -- --home target/demo
+
+build:
+	cargo build --locked
+
+test: lint
+	cargo test --locked --no-fail-fast
+
+lint:
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+
+demo:
+	cargo build --locked
+	rm -rf target/demo
+	$(DEMO) sync fixtures/library
+	$(DEMO) list
+	$(DEMO) show release-notes
+	$(DEMO) sql "SELECT name, count(*) AS copies, group_concat(rel_path, ', ') AS places FROM v_skill GROUP BY name ORDER BY copies DESC, name LIMIT 3" --format table
+
+bench:
+	cargo bench --locked
+
+bench-compare:
+	benches/perf/run.sh 100,1000,10000 7
+
+schema:
+	SKILLDB_BLESS=1 cargo test --locked --test schema
+
+clean:
+	cargo clean

@@ -1,0 +1,64 @@
+//! The entries of one folder, sorted by what the walk does with them.
+
+use std::fs::{self, DirEntry};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::skip::{is_skipped_file, is_skipped_folder};
+use super::stat::Stat;
+
+/// The entries of one folder, sorted by what the walk does with them.
+#[derive(Default)]
+pub(super) struct Listing {
+    pub(super) folders: Vec<String>,
+    pub(super) links: Vec<String>,
+    pub(super) files: Vec<(String, Option<Stat>)>,
+    /// Entries whose names are not UTF-8, so that no row can hold them.
+    pub(super) nameless: Vec<PathBuf>,
+}
+
+/// Lists a folder; skipped names are left out.
+///
+/// # Errors
+/// What the system says.
+pub(super) fn list(path: &Path) -> io::Result<Listing> {
+    let mut listing = Listing::default();
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        let Ok(name) = entry.file_name().into_string() else {
+            listing.nameless.push(entry.path());
+            continue;
+        };
+        if kind.is_dir() && !is_skipped_folder(&name) {
+            listing.folders.push(name);
+        } else if kind.is_symlink() && !is_skipped_folder(&name) {
+            listing.links.push(name);
+        } else if kind.is_file() && !is_skipped_file(&name) {
+            let stat = stat_of(&entry);
+            listing.files.push((name, stat));
+        }
+    }
+    listing.folders.sort_unstable();
+    listing.links.sort_unstable();
+    listing.files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    Ok(listing)
+}
+
+fn stat_of(entry: &DirEntry) -> Option<Stat> {
+    entry.metadata().ok().map(|metadata| Stat::from(&metadata))
+}
+
+/// Returns the folder a relative path lies in, `.` for the root.
+pub(super) fn parent_of(rel_path: &str) -> &str {
+    rel_path.rsplit_once('/').map_or(".", |(parent, _)| parent)
+}
+
+/// Returns the relative path of a name in a folder.
+pub(super) fn child_of(rel_path: &str, name: &str) -> String {
+    if rel_path == "." {
+        name.to_owned()
+    } else {
+        format!("{rel_path}/{name}")
+    }
+}

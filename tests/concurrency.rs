@@ -1,5 +1,10 @@
 //! Several skilldb at once, as real processes: whoever comes second waits, reads on, or finds the work done.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "what cannot be arranged is a failed test"
+)]
+
 mod common;
 
 use std::fs::{self, File};

@@ -1,5 +1,10 @@
 //! `docs/schema.sql` is the schema of a new database.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "what cannot be arranged is a failed test"
+)]
+
 mod common;
 
 use std::fs::{self, File};

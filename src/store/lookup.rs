@@ -138,9 +138,16 @@ impl Store {
             statement.query_map([], |row| row.get(0))?.collect()
         };
         let names = query().map_err(Error::database("look up names"))?;
-        let likeness = |name: &str| match name.contains(typed) && typed.chars().count() > 2 {
-            true => 0.9,
-            false => strsim::jaro_winkler(typed, name),
+        // Comparing all of 10,000 names costs 10 ms; those that begin and end elsewhere are no typo.
+        let first = typed.bytes().next();
+        let likeness = |name: &str| {
+            if name.contains(typed) && typed.len() > 2 {
+                0.9
+            } else if name.bytes().next() == first && name.len().abs_diff(typed.len()) <= 4 {
+                strsim::jaro_winkler(typed, name)
+            } else {
+                0.0
+            }
         };
         let mut near: Vec<(f64, String)> = names
             .into_iter()

@@ -68,6 +68,9 @@ pub fn sync(
         return sync_existing(&mut store, roots, options, now, progress);
     }
     check_new_roots(roots, &[])?;
+    if roots.is_empty() {
+        return Ok(Report::default());
+    }
     if options.dry_run {
         let scratch =
             tempfile::tempdir().map_err(Error::io("create a folder in", std::env::temp_dir()))?;
@@ -195,8 +198,11 @@ fn sync_existing(
     }
     if options.dry_run {
         for plan in &mut plans {
-            let ids = vec![None; plan.fates.len()];
-            report.add_plan(plan, &ids);
+            if plan.root.id == NOT_NOTED {
+                report.roots += 1;
+                report.counts.add(plan.counts());
+            }
+            report.add_plan(plan, &[]);
         }
         return count(store, report, roots);
     }
@@ -282,6 +288,7 @@ fn finish(
 fn count(store: &Store, mut report: Report, roots: &[Root]) -> Result<Report> {
     for root in store.roots()? {
         if roots.is_empty() || roots.iter().any(|wanted| wanted.path == root.path) {
+            report.roots += 1;
             report.counts.add(store.root_counts(root.id)?);
         }
     }
@@ -301,7 +308,7 @@ fn select_roots(
     let is_noted = |root: &Root| {
         known.iter().any(|row| {
             RootRow {
-                id: 0,
+                id: NOT_NOTED,
                 ..row.clone()
             } == row_of(root)
         })
@@ -314,15 +321,23 @@ fn select_roots(
         })?;
         known = store.roots()?;
     }
+    if options.dry_run {
+        let is_new = |root: &&Root| !known.iter().any(|row| row.path == root.path);
+        let new: Vec<RootRow> = roots.iter().filter(is_new).map(row_of).collect();
+        known.extend(new);
+    }
     if !roots.is_empty() {
         known.retain(|row| roots.iter().any(|root| root.path == row.path));
     }
     Ok(known)
 }
 
+/// The id of a root that has no row, in a dry run: nothing is known about what lies in it.
+const NOT_NOTED: i64 = 0;
+
 fn row_of(root: &Root) -> RootRow {
     RootRow {
-        id: 0,
+        id: NOT_NOTED,
         path: root.path.clone(),
         kind: root.kind.as_str().to_owned(),
         priority: root.priority,

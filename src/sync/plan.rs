@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use super::found::{Found, ReadSkill, folder_path, hash_of};
 use super::scan::{RootScan, is_same_listing};
 use crate::error::Result;
-use crate::library::{files, unit};
-use crate::store::{KnownSkill, Place, RootRow, Store};
+use crate::library::{WalkCode, files, unit};
+use crate::skill::ParseStatus;
+use crate::store::{KnownSkill, Place, RootCounts, RootRow, Store};
 
 /// What is to be done below one root.
 #[derive(Debug)]
@@ -234,6 +235,25 @@ pub(super) fn hold_back(plan: &mut RootPlan, present: u64) {
 }
 
 impl RootPlan {
+    /// Counts what was found: what the root would hold.
+    pub(super) fn counts(&self) -> RootCounts {
+        let mut counts = RootCounts::default();
+        for found in self.scan.found.iter().filter(|found| found.skill.is_some()) {
+            let status = found
+                .facts()
+                .map_or(ParseStatus::Unreadable, |facts| facts.text.status);
+            counts.present += 1;
+            counts.archived += u64::from(found.unit.archived);
+            counts.repaired += u64::from(status == ParseStatus::Repaired);
+            counts.refused += u64::from(status == ParseStatus::Unreadable);
+        }
+        let findings = self.scan.found.iter().flat_map(|found| &found.findings);
+        counts.nested = findings
+            .filter(|finding| finding.code == WalkCode::NestedSkill)
+            .count() as u64;
+        counts
+    }
+
     /// Says whether applying the plan would change anything.
     pub(super) fn is_empty(&self) -> bool {
         let nothing = |fate: &Fate| matches!(fate, Fate::SameFolder | Fate::Same(_));

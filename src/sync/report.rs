@@ -11,6 +11,8 @@ use crate::store::{RefusedRow, RootCounts, RootRow};
 /// What a sync found and did.
 #[derive(Debug, Default)]
 pub struct Report {
+    /// How many roots were synced; 0 when the library has none.
+    pub roots: usize,
     /// What the synced roots hold now.
     pub counts: RootCounts,
     /// Skills nobody knew.

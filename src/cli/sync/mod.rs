@@ -52,9 +52,6 @@ pub(super) struct Args {
 
 pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     let roots = wanted_roots(context, args)?;
-    if roots.is_empty() && known_roots(context)?.is_empty() {
-        return nothing_to_sync(context);
-    }
     let options = Options {
         rebuild: args.rebuild,
         checksum: args.checksum,
@@ -70,6 +67,9 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
         context.now,
         progress.as_ref(),
     )?;
+    if report.roots == 0 {
+        return nothing_to_sync(context);
+    }
     if context.out.json {
         context.out.object(object(&report))?;
     } else {
@@ -95,7 +95,12 @@ fn wanted_roots(context: &Context, args: &Args) -> Result<Vec<Root>> {
     for labelled in &args.labelled {
         roots.push(labelled_root(config, labelled)?);
     }
-    let known = known_roots(context)?;
+    // Not opened for a plain `sync`: opening costs as much as a small sync itself.
+    let known = if args.clients.is_empty() {
+        Vec::new()
+    } else {
+        known_roots(context)?
+    };
     for name in &args.clients {
         // Many clients share a folder: the first one to name it decides what it is.
         let same = |root: Root| {
@@ -124,7 +129,7 @@ fn wanted_roots(context: &Context, args: &Args) -> Result<Vec<Root>> {
         return Ok(roots);
     }
     // Configured roots are wanted besides those that were named in earlier syncs.
-    roots.extend(known);
+    roots.extend(known_roots(context)?);
     Ok(without_doubles(roots))
 }
 

@@ -740,7 +740,8 @@ fn a_skill_added_under_the_same_stamp_of_its_category_is_seen() {
 
 // ------------------------------------------------------------------ what a sync leaves alone
 
-/// All files of the library's home with their bytes, but for the index that readers share.
+/// All files of the library's home with their bytes, but for what an open database has beside it: the
+/// index that readers share, and a log that is empty.
 fn home_bytes(library: &Library) -> Vec<(String, Vec<u8>)> {
     let mut files: Vec<(String, Vec<u8>)> = fs::read_dir(library.path("data"))
         .unwrap()
@@ -750,6 +751,7 @@ fn home_bytes(library: &Library) -> Vec<(String, Vec<u8>)> {
             let name = entry.file_name().into_string().unwrap();
             (name, fs::read(entry.path()).unwrap())
         })
+        .filter(|(name, bytes)| !(name.ends_with("-wal") && bytes.is_empty()))
         .collect();
     files.sort();
     files
@@ -811,7 +813,6 @@ fn a_dry_run_of_a_new_library_leaves_no_database() {
 }
 
 #[test]
-#[ignore = "a dry run leaves out roots that are not noted yet"]
 fn a_dry_run_tells_what_a_further_root_would_add() {
     let library = Library::new();
     a_and_b(&library);

@@ -63,7 +63,8 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     }
     if context.out.width.is_some() {
         let skills = store.list_skills(args.archived)?;
-        return table(&mut context.out, &skills);
+        table(&mut context.out, &skills)?;
+        return say_refused(context, &store);
     }
     stream(&mut context.out, &store, args.archived)?;
     say_refused(context, &store)
@@ -120,27 +121,27 @@ fn table(out: &mut Output, skills: &[SkillRow]) -> Result<()> {
             )
         });
     };
-    let name_width = skills
-        .iter()
-        .map(|skill| skill.name.chars().count())
-        .max()
-        .unwrap_or(0)
-        .clamp(4, 40);
-    let mut rows = vec![vec![
-        "NAME".to_owned(),
-        "STATE".to_owned(),
-        "DESCRIPTION".to_owned(),
-    ]];
+    // Where a name stands twice, the path says which is which.
+    let mut copies: HashMap<&str, usize> = HashMap::new();
     for skill in skills {
+        *copies.entry(&skill.name).or_default() += 1;
+    }
+    let label = |skill: &SkillRow| match copies.get(skill.name.as_str()) {
+        Some(2..) => format!("{} ({})", skill.name, skill.rel_path),
+        _ => skill.name.clone(),
+    };
+    let labels: Vec<String> = skills.iter().map(label).collect();
+    let widest = labels.iter().map(|label| label.chars().count()).max();
+    let name_width = widest.unwrap_or(0).clamp(4, 40);
+    let heading = ["NAME", "STATE", "DESCRIPTION"].map(str::to_owned);
+    let mut rows = vec![heading.to_vec()];
+    for (skill, label) in skills.iter().zip(&labels) {
         let room = width.saturating_sub(name_width + 12);
-        let description = fit(
-            skill.description.as_deref().unwrap_or("(no description)"),
-            room,
-        );
+        let description = skill.description.as_deref().unwrap_or("(no description)");
         rows.push(vec![
-            fit(&skill.name, name_width),
+            fit(label, name_width),
             skill.state.clone(),
-            description,
+            fit(description, room),
         ]);
     }
     for (index, line) in columns(&rows).iter().enumerate() {

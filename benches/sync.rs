@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use skilldb::library::walk::{Reach, Request, walk};
 use skilldb::library::{Root, RootKind};
-use skilldb::sync::{Options, Progress, Report, sync};
+use skilldb::sync::{Options, Progress, Report, Selection, sync};
 use skilldb::time::Timestamp;
 
 const OPTIONS: Options = Options {
@@ -82,7 +82,7 @@ impl Library {
     }
 
     fn sync(&self, progress: &dyn Progress) -> Report {
-        let roots = std::slice::from_ref(&self.root);
+        let roots = Selection::Named(std::slice::from_ref(&self.root));
         sync(
             &self.home,
             roots,

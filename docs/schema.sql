@@ -267,6 +267,8 @@ CREATE TABLE walk_unit (
   PRIMARY KEY (root_id, rel_path)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX diagnostic_by_error ON diagnostic (root_id) WHERE severity = 'error';
+
 CREATE INDEX diagnostic_by_nesting ON diagnostic (root_id) WHERE code = 'nested-skill';
 
 CREATE INDEX diagnostic_by_skill ON diagnostic (skill_id);

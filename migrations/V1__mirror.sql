@@ -149,6 +149,7 @@ CREATE TABLE diagnostic (
 
 CREATE INDEX diagnostic_by_skill ON diagnostic (skill_id);
 CREATE INDEX diagnostic_by_unit ON diagnostic (root_id, unit);
+CREATE INDEX diagnostic_by_error ON diagnostic (root_id) WHERE severity = 'error';
 CREATE INDEX diagnostic_by_nesting ON diagnostic (root_id) WHERE code = 'nested-skill';
 
 CREATE TABLE skill_reference (

@@ -334,7 +334,15 @@ impl Error {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 "another skilldb is writing; run this again"
             }
-            Some(ErrorCode::DiskFull) => "the disk is full; nothing was changed",
+            // The log's index could not grow: what a full disk looks like from there.
+            Some(ErrorCode::DiskFull) => DISK_FULL,
+            Some(_)
+                if source
+                    .sqlite_error()
+                    .is_some_and(|error| error.extended_code == SHM_SIZE) =>
+            {
+                DISK_FULL
+            }
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 "check the permissions of the library's home folder (`skilldb path home`)"
             }
@@ -347,10 +355,14 @@ impl Error {
     }
 }
 
+const DISK_FULL: &str = "the disk is full: make room, then run this again";
+/// `SQLITE_IOERR_SHMSIZE`.
+const SHM_SIZE: i32 = 4_874;
+
 fn io_hint(source: &io::Error) -> Option<String> {
     match source.kind() {
         io::ErrorKind::PermissionDenied => Some("check who owns it and its permissions".to_owned()),
-        io::ErrorKind::StorageFull => Some("the disk is full; nothing was changed".to_owned()),
+        io::ErrorKind::StorageFull => Some(DISK_FULL.to_owned()),
         io::ErrorKind::ReadOnlyFilesystem => Some("the file system is read-only".to_owned()),
         _ => None,
     }

@@ -267,7 +267,6 @@ fn the_command_line_is_read_and_printed_to_only_in_cli() {
 }
 
 #[test]
-#[ignore = "sync/mod.rs asks for the folder of temporary files"]
 fn the_environment_is_read_only_by_the_configuration() {
     assert_only_in(
         "std::env only in config.rs and main.rs",

@@ -271,7 +271,7 @@ fn a_root_inside_a_root_is_refused() {
 fn a_sync_that_would_empty_a_root_says_how_to_go_on() {
     let library = Library::new();
     for number in 1..=6 {
-        library.skill(&format!("skill-{number}"), "Is here for now");
+        library.skill(&format!("skill-{number}"), "Is here today");
     }
     library.sync();
     library.remove("skills");

@@ -283,7 +283,6 @@ fn a_queued_skill_that_vanished_waits_until_it_is_back() {
 }
 
 #[test]
-#[ignore = "Store::create publishes beside the log of an earlier database, which SQLite then replays"]
 #[expect(
     clippy::disallowed_methods,
     reason = "holds the database open so that its log stays"

@@ -148,7 +148,6 @@ fn a_sync_of_edits_onto_a_full_disk_loses_nothing() {
 }
 
 #[test]
-#[ignore = "SQLite reports SQLITE_IOERR_SHMSIZE, which is taken for damage"]
 fn a_disk_too_full_for_the_shared_index_of_the_log_is_called_full() {
     let library = Library::new();
     (0..40).for_each(|number| write_skill(&library, number, 1));
@@ -166,7 +165,6 @@ fn a_disk_too_full_for_the_shared_index_of_the_log_is_called_full() {
 }
 
 #[test]
-#[ignore = "the hint for a full disk says that nothing was changed even when the mirror was"]
 fn a_full_disk_after_the_mirror_was_written_is_not_called_unchanged() {
     let library = Library::new();
     (0..40).for_each(|number| write_skill(&library, number, 1));

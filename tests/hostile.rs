@@ -242,7 +242,6 @@ fn noise(seed: u8, megabytes: usize) -> Vec<u8> {
 }
 
 #[test]
-#[ignore = "a batch of the history holds up to 128 files however large they are"]
 fn many_large_files_are_kept_without_holding_them_all() {
     let library = Library::new();
     for number in 0..6 {

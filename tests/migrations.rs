@@ -244,7 +244,6 @@ fn a_database_of_a_newer_skilldb_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-#[ignore = "the switch to WAL comes before the schema number is read"]
 fn a_database_of_a_newer_skilldb_that_could_not_use_wal_is_left_as_it_is() {
     let library = Library::new();
     library.skill("a", "first");

@@ -402,7 +402,6 @@ fn two_folders_that_swap_names_are_two_changes() {
 }
 
 #[test]
-#[ignore = "skills below a category that becomes a skill stay when they are walked in the same sync"]
 fn a_skill_file_in_a_category_makes_the_skills_below_it_parts_of_it() {
     let arrange = |library: &Library| {
         library.skill("cat/a", "first");
@@ -413,7 +412,6 @@ fn a_skill_file_in_a_category_makes_the_skills_below_it_parts_of_it() {
 }
 
 #[test]
-#[ignore = "skills below a category that becomes a skill stay when they are walked in the same sync"]
 fn a_category_becomes_a_skill_and_a_category_again() {
     both_ways(|stamps| {
         let library = Library::new();
@@ -432,7 +430,6 @@ fn a_category_becomes_a_skill_and_a_category_again() {
 }
 
 #[test]
-#[ignore = "skills below a category that becomes a skill stay when they are walked in the same sync"]
 fn a_category_that_becomes_a_skill_while_a_skill_below_it_is_edited_is_one_skill() {
     let arrange = |library: &Library| {
         library.skill("cat/a", "first");
@@ -492,7 +489,6 @@ fn a_supporting_file_edited_to_the_same_size_is_a_change() {
 }
 
 #[test]
-#[ignore = "only the time of the last write makes a supporting file suspect"]
 fn a_supporting_file_whose_size_and_time_are_put_back_is_a_change() {
     let act = |library: &Library| {
         let path = library.path("skills/a/scripts/run.sh");
@@ -683,7 +679,6 @@ fn a_skill_file_written_again_under_the_same_stamps_is_seen() {
 }
 
 #[test]
-#[ignore = "a racy supporting file is found to differ, then taken for the same because the stamps are"]
 fn a_supporting_file_written_again_under_the_same_stamps_is_seen() {
     let library = Library::new();
     a_and_b(&library);
@@ -702,7 +697,6 @@ fn a_supporting_file_written_again_under_the_same_stamps_is_seen() {
 }
 
 #[test]
-#[ignore = "the racy stamp of a folder inside a skill is passed over"]
 fn a_supporting_file_added_under_the_same_stamp_of_its_folder_is_seen() {
     let library = Library::new();
     a_and_b(&library);
@@ -894,7 +888,6 @@ fn a_rebuild_finds_what_changed_meanwhile() {
 }
 
 #[test]
-#[ignore = "a rebuild empties the mirror of what it cannot refill"]
 fn a_rebuild_of_one_root_leaves_the_others_as_they_are() {
     let library = Library::new();
     a_and_b(&library);
@@ -909,7 +902,6 @@ fn a_rebuild_of_one_root_leaves_the_others_as_they_are() {
 }
 
 #[test]
-#[ignore = "a rebuild empties the mirror of what it cannot refill"]
 fn a_rebuild_keeps_what_is_known_of_a_root_that_is_not_there() {
     let library = Library::new();
     a_and_b(&library);
@@ -921,7 +913,6 @@ fn a_rebuild_keeps_what_is_known_of_a_root_that_is_not_there() {
 }
 
 #[test]
-#[ignore = "a rebuild empties the mirror of what it cannot refill"]
 fn a_rebuild_keeps_the_mirror_of_a_removed_root() {
     let library = Library::new();
     a_and_b(&library);
@@ -941,7 +932,6 @@ fn a_rebuild_keeps_the_mirror_of_a_removed_root() {
 }
 
 #[test]
-#[ignore = "a rebuild empties the mirror of what it cannot refill"]
 fn a_rebuild_keeps_the_files_and_tags_of_a_missing_skill() {
     let library = Library::new();
     a_with_a_script(&library);
@@ -1023,7 +1013,6 @@ fn a_root_that_is_not_there_is_held_back_and_goes_on_when_it_is_there_again() {
 }
 
 #[test]
-#[ignore = "the category folders of a root given up stay noted as walked"]
 fn a_root_given_up_and_there_again_gives_its_skills_back() {
     both_ways(|stamps| {
         let library = Library::new();
@@ -1091,7 +1080,6 @@ fn a_skill_moved_from_one_root_to_another_is_the_same_life() {
 }
 
 #[test]
-#[ignore = "a root named again is taken for a local one"]
 fn a_root_named_again_keeps_the_kind_it_was_added_with() {
     let library = Library::new();
     a_and_b(&library);
@@ -1341,13 +1329,11 @@ fn random_changes_end_where_a_first_sync_does() {
 }
 
 #[test]
-#[ignore = "skills below a category that becomes a skill stay when they are walked in the same sync"]
 fn random_changes_of_nested_skills_end_where_a_first_sync_does() {
     (100..102).for_each(|seed| live(seed, Things::Nested));
 }
 
 #[test]
-#[ignore = "a walk that starts at a link treats it as a plain folder"]
 fn random_changes_of_links_end_where_a_first_sync_does() {
     (200..202).for_each(|seed| live(seed, Things::Links));
 }

@@ -6,7 +6,7 @@ use super::output::{Style, plural};
 use super::{Context, progress};
 use crate::error::{Error, Result};
 use crate::store::{CheckFinding, Repair, Store};
-use crate::sync::{self, Options, Report};
+use crate::sync::{self, Options, Report, Selection};
 
 /// Check the database, and the mirror against the files
 ///
@@ -75,7 +75,7 @@ fn examine(context: &Context) -> Result<Vec<CheckFinding>> {
     let progress = progress::for_stderr();
     let report = sync::sync(
         home,
-        &[],
+        Selection::Known(&[]),
         options(context, false),
         context.now,
         progress.as_ref(),
@@ -126,7 +126,7 @@ fn mend(context: &Context, findings: &[CheckFinding]) -> Result<()> {
         let progress = progress::for_stderr();
         sync::sync(
             home,
-            &[],
+            Selection::Known(&[]),
             options(context, true),
             context.now,
             progress.as_ref(),

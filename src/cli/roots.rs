@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::library::client;
 use crate::library::{RootKind, client::Scope};
 use crate::store::{LibraryLock, RootRow, Store};
-use crate::sync::{self, Options};
+use crate::sync::{self, Options, Selection};
 
 /// List the folders of the library, add and remove them
 #[derive(Debug, clap::Args)]
@@ -188,7 +188,7 @@ fn add(context: &mut Context, args: &AddArgs) -> Result<()> {
     let progress = progress::for_stderr();
     let report = sync::sync(
         &context.config.home.value,
-        std::slice::from_ref(&root),
+        Selection::Named(std::slice::from_ref(&root)),
         options,
         context.now,
         progress.as_ref(),

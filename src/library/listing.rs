@@ -45,6 +45,14 @@ pub(super) fn list(path: &Path) -> io::Result<Listing> {
     Ok(listing)
 }
 
+/// Says whether an error means that nothing is there.
+pub(super) fn is_not_there(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
 fn stat_of(entry: &DirEntry) -> Option<Stat> {
     entry.metadata().ok().map(|metadata| Stat::from(&metadata))
 }

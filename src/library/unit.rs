@@ -150,8 +150,8 @@ pub fn same_listing(a: &[u8], b: &[u8]) -> bool {
     }
 }
 
-/// Returns the names of files that are in both packed units with the same size and mode but another
-/// time of the last write: only reading them tells whether they changed.
+/// Returns the names of files that are in both packed units with the same size and mode but other
+/// times or another inode: only reading them tells whether they changed.
 #[must_use]
 pub fn rewritten_files<'b>(a: &'b [u8], b: &'b [u8]) -> Vec<&'b str> {
     let files = |packed| {
@@ -165,7 +165,7 @@ pub fn rewritten_files<'b>(a: &'b [u8], b: &'b [u8]) -> Vec<&'b str> {
         .filter(|entry| {
             before
                 .get(entry.name)
-                .is_some_and(|stat| stat.mtime_ns != entry.stat.mtime_ns)
+                .is_some_and(|stat| !stat.has_stamps_of(&entry.stat))
         })
         .map(|entry| entry.name)
         .collect()

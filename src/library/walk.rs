@@ -1,18 +1,18 @@
 //! Walks a root and hands over one unit after the other. Categories nest to any depth; below a skill
 //! everything is part of that skill.
 
+mod links;
+
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fs;
-use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::finding::{WalkCode, WalkFinding};
-use super::listing::{Listing, child_of, list, parent_of};
-use super::skip::{ARCHIVE, is_skipped_folder};
+use super::listing::{Listing, child_of, is_not_there, list};
+use super::skip::ARCHIVE;
 use super::stat::Stat;
 use super::unit::{Entry, EntryKind, Unit};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Deepest folder below a root that is entered. Deeper than any library seen; stops a walk that a
 /// file system makes endless.
@@ -72,7 +72,7 @@ pub struct Request<'a> {
 /// Walks a root or a part of it, handing over one step after the other.
 ///
 /// # Errors
-/// What `take` returns, or [`Error::Io`] when the root itself cannot be read.
+/// What `take` returns. A root that cannot be read is a step, not an error.
 pub fn walk(request: &Request<'_>, take: &mut dyn FnMut(Step) -> Result<()>) -> Result<End> {
     let whole = request.start == "." && request.reach == Reach::Deep;
     let mut walker = Walker {
@@ -80,6 +80,7 @@ pub fn walk(request: &Request<'_>, take: &mut dyn FnMut(Step) -> Result<()>) -> 
         is_known: request.is_known,
         take,
         followed: HashSet::new(),
+        is_behind_link: false,
         links: VecDeque::new(),
         whole,
         end: End::Complete,
@@ -99,6 +100,7 @@ struct Walker<'a> {
     take: &'a mut dyn FnMut(Step) -> Result<()>,
     /// (device, inode) of folders that links led to.
     followed: HashSet<(u64, u64)>,
+    is_behind_link: bool,
     links: VecDeque<(String, bool)>,
     whole: bool,
     end: End,
@@ -138,31 +140,24 @@ impl Walker<'_> {
 
     fn folder(&mut self, rel_path: &str, archived: bool, reach: Reach) -> Result<()> {
         let path = self.absolute(rel_path);
-        let (stat, listing) = match fs::metadata(&path)
-            .and_then(|metadata| Ok((metadata, list(&path)?)))
-        {
-            Ok((metadata, listing)) => (Stat::from(&metadata), listing),
-            Err(error) if rel_path == "." => return Err(Error::io("read the root", path)(error)),
+        let looked = fs::metadata(&path).and_then(|metadata| Ok((metadata, list(&path)?)));
+        let (metadata, listing) = match looked {
+            Ok(looked) => looked,
             // Vanished while we walked: the next sync sees it gone.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                ) =>
-            {
-                return Ok(());
-            }
+            Err(error) if is_not_there(&error) && rel_path != "." => return Ok(()),
             Err(error) => {
-                let message = format!("the folder cannot be read: {error}");
-                let code = WalkCode::FolderUnreadable;
                 return (self.take)(Step::Unknown(WalkFinding {
                     unit: rel_path.to_owned(),
                     path,
-                    code,
-                    message,
+                    code: WalkCode::FolderUnreadable,
+                    message: format!("the folder cannot be read: {error}"),
                 }));
             }
         };
+        if self.is_walked_again(&metadata) {
+            return self.repeated(rel_path);
+        }
+        let stat = Stat::from(&metadata);
         self.report_nameless(rel_path, &listing)?;
         match self.skill_file(rel_path, &path, &listing)? {
             Some(name) => self.skill(rel_path, archived, stat, listing, &name, reach),
@@ -227,7 +222,7 @@ impl Walker<'_> {
                         if !self.whole {
                             self.end = End::NeedsWholeRoot;
                         }
-                        self.links.push_back((child, archived));
+                        self.links.push_back((child, archived || name == ARCHIVE));
                     }
                 }
                 Ok(_) => {}
@@ -398,8 +393,14 @@ impl Walker<'_> {
             }
         }
         for name in listing.folders {
-            if entries.len() > MAX_ENTRIES || prefix.split('/').count() > MAX_DEPTH {
+            if entries.len() > MAX_ENTRIES {
                 return Ok(());
+            }
+            if prefix.split('/').count() > MAX_DEPTH {
+                let path = self.absolute(rel_path).join(path_of(&name));
+                let message = format!("more than {MAX_DEPTH} folders deep; not mirrored");
+                self.find(rel_path, path, WalkCode::TooDeep, message)?;
+                continue;
             }
             self.package_folder(rel_path, &path_of(&name), entries)?;
         }
@@ -423,68 +424,24 @@ impl Walker<'_> {
                 self.report_nameless(rel_path, &listing)?;
                 self.package(rel_path, name, listing, entries)
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => self.find(
-                rel_path,
-                path,
-                WalkCode::FolderUnreadable,
-                format!("the folder cannot be read: {error}"),
-            ),
+            Err(error) if is_not_there(&error) => Ok(()),
+            Err(error) => {
+                // Its stamps stay, so that opening it again is seen.
+                if let Ok(metadata) = fs::symlink_metadata(&path) {
+                    let stat = Stat::from(&metadata);
+                    entries.push(Entry {
+                        kind: EntryKind::Folder,
+                        name: name.to_owned(),
+                        stat,
+                    });
+                }
+                self.find(
+                    rel_path,
+                    path,
+                    WalkCode::FolderUnreadable,
+                    format!("the folder cannot be read: {error}"),
+                )
+            }
         }
-    }
-
-    /// Follows a link to a folder, unless it leads to a folder that contains it or to one that is
-    /// listed anyway.
-    fn link(&mut self, rel_path: &str, archived: bool) -> Result<()> {
-        let path = self.absolute(rel_path);
-        let (Ok(target), Ok(metadata)) = (path.canonicalize(), fs::metadata(&path)) else {
-            return Ok(());
-        };
-        let parent = parent_of(rel_path);
-        let place = path
-            .parent()
-            .and_then(|parent| parent.canonicalize().ok())
-            .unwrap_or_default();
-        if place.starts_with(&target) || self.root.starts_with(&target) {
-            self.find(
-                parent,
-                path,
-                WalkCode::LinkLoop,
-                format!(
-                    "the link leads to {}, which contains it; not followed",
-                    target.display()
-                ),
-            )?;
-            return Ok(());
-        }
-        let listed = target.strip_prefix(self.root).is_ok_and(|below| {
-            !below
-                .components()
-                .any(|part| part.as_os_str().to_str().is_some_and(is_skipped_folder))
-        });
-        if listed || !self.followed.insert((metadata.dev(), metadata.ino())) {
-            self.find(
-                parent,
-                path,
-                WalkCode::LinkRepeated,
-                format!(
-                    "the link leads to {}, which is listed already; not followed twice",
-                    target.display()
-                ),
-            )?;
-            return Ok(());
-        }
-        if !target.starts_with(self.root) {
-            self.find(
-                rel_path,
-                path,
-                WalkCode::LinkLeavesRoot,
-                format!(
-                    "the link leaves the root for {}; some clients do not follow it",
-                    target.display()
-                ),
-            )?;
-        }
-        self.folder(rel_path, archived, Reach::Deep)
     }
 }

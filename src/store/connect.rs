@@ -60,7 +60,9 @@ fn configure(connection: &mut Connection, mode: Mode) -> rusqlite::Result<()> {
     match mode {
         Mode::ReadWrite => {
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
-            use_wal(connection)?;
+            // The last connection to close copies the log into the database and removes it: four
+            // fsyncs, and a new log for the next process. `Store` asks for it when it wrote something.
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
             // A checkpoint costs two fsyncs: keeping the bytes of a large library would pay for dozens.
             connection.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 8000;")
         }
@@ -100,7 +102,7 @@ fn only_questions(context: AuthContext<'_>) -> Authorization {
 
 /// Puts the database into WAL mode unless it is already; stays with what there is on a file system
 /// that cannot (WAL needs shared memory, which network file systems lack).
-fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
+pub(super) fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
     // Asking first matters: setting it takes a lock, and every process would queue for it.
     let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
     if mode == "wal" {

@@ -30,6 +30,7 @@ impl Store {
         file.sync_all()
             .map_err(Error::io("flush", &building.path))?;
         let place = home.join(FILE_NAME);
+        remove_orphaned_logs(&place);
         // A hard link never replaces: of two processes that publish, one wins and both know.
         match fs::hard_link(&building.path, &place) {
             Ok(()) => {}
@@ -87,6 +88,19 @@ fn take_indexes(transaction: &Transaction<'_>) -> rusqlite::Result<Vec<String>> 
         transaction.execute_batch(&format!("DROP INDEX {name}"))?;
     }
     Ok(indexes.into_iter().map(|(_, sql)| sql).collect())
+}
+
+/// Removes the log of a database that was deleted: SQLite would replay it into the new one. Only called
+/// under the library's lock, by which nobody else is publishing.
+fn remove_orphaned_logs(place: &Path) {
+    if place.exists() {
+        return;
+    }
+    for suffix in ["-wal", "-shm", "-journal"] {
+        let mut name = place.to_path_buf().into_os_string();
+        name.push(suffix);
+        let _ = fs::remove_file(name);
+    }
 }
 
 /// The file while it is being filled; removed whatever happens.

@@ -50,7 +50,7 @@ pub struct KeptTotals {
 pub struct NewFile {
     /// Path relative to the skill.
     pub path: String,
-    /// Where it was before a move, absolute.
+    /// Where it was before a move, relative to the root it was in.
     pub moved_from: Option<String>,
     /// The bytes before, when known.
     pub before: Option<String>,

@@ -134,16 +134,10 @@ const PER_SKILL: [&str; 7] = [
     "DELETE FROM manifest WHERE skill_id = ?1",
 ];
 
-/// What `sync --rebuild` empties: exactly the tables that disk can refill.
-const MIRROR_TABLES: &str = "DELETE FROM walk_unit;
-    DELETE FROM skill_reference;
-    DELETE FROM diagnostic;
-    DELETE FROM skill_config;
-    DELETE FROM skill_tag;
-    DELETE FROM skill_requirement;
-    DELETE FROM skill_condition;
-    DELETE FROM skill_file;
-    DELETE FROM manifest WHERE skill_id IN (SELECT id FROM skill WHERE missing_since IS NULL);";
+/// Rows of the mirror that belong to nothing: no file could ever touch them again.
+const ORPHANS: &str = "DELETE FROM skill_file WHERE skill_id NOT IN (SELECT skill_id FROM manifest);
+    DELETE FROM walk_unit WHERE skill_id NOT IN (SELECT id FROM skill WHERE removed_at IS NULL AND missing_since IS NULL);
+    DELETE FROM diagnostic WHERE skill_id NOT IN (SELECT id FROM skill);";
 
 fn stored_inode(inode: u64) -> i64 {
     // The bits are kept: some file systems use the highest one.
@@ -155,14 +149,28 @@ fn stored_size(size: u64) -> i64 {
 }
 
 impl Tx<'_> {
-    /// Empties the mirror tables. The rows of vanished skills stay: no file could refill them.
+    /// Forgets what walking a root found out, before all of it is written again.
     ///
     /// # Errors
     /// [`Error::Database`].
-    pub fn clear_mirror(&self) -> Result<()> {
+    pub fn clear_walk_of(&self, root_id: i64) -> Result<()> {
+        const CLEAR: [&str; 2] = [
+            "DELETE FROM walk_unit WHERE root_id = ?1",
+            "DELETE FROM diagnostic WHERE root_id = ?1",
+        ];
+        CLEAR
+            .iter()
+            .try_for_each(|clear| self.run(clear, [root_id], "empty the mirror of a root"))
+    }
+
+    /// Removes rows that belong to nothing.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn remove_orphans(&self) -> Result<()> {
         self.transaction
-            .execute_batch(MIRROR_TABLES)
-            .map_err(Error::database("empty the mirror"))
+            .execute_batch(ORPHANS)
+            .map_err(Error::database("remove rows that belong to nothing"))
     }
 
     /// Empties the mirror of one skill.

@@ -53,13 +53,11 @@ pub struct Store {
 }
 
 impl Drop for Store {
-    /// The last connection to close copies the log into the database and removes it: four fsyncs, and
-    /// a new log for the next process. Only a store that wrote something has a reason to.
     fn drop(&mut self) {
-        if !self.has_written {
+        if self.has_written {
             let setting = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
-            // Without it the close is slower and as right.
-            let _ = self.connection.set_db_config(setting, true);
+            // Without it the log stays beside the database, which is as right.
+            let _ = self.connection.set_db_config(setting, false);
         }
     }
 }
@@ -82,7 +80,10 @@ impl Store {
             return Ok(None);
         }
         let mut connection = connect::open(&path, Mode::ReadWrite)?;
-        if migrate::is_outdated(&connection, &path)? {
+        // Asked first: a newer database is refused before anything in it is touched.
+        let is_outdated = migrate::is_outdated(&connection, &path)?;
+        connect::use_wal(&connection).map_err(Error::database("set up a connection"))?;
+        if is_outdated {
             migrate::migrate(&mut connection, &path, now)?;
         }
         Ok(Some(Self {

@@ -166,6 +166,16 @@ fn skill_row(row: &Row<'_>) -> rusqlite::Result<SkillRow> {
     })
 }
 
+fn refused_row(row: &Row<'_>) -> rusqlite::Result<RefusedRow> {
+    Ok(RefusedRow {
+        path: row.get(0)?,
+        code: row.get(1)?,
+        line: row.get(2)?,
+        column: row.get(3)?,
+        message: row.get(4)?,
+    })
+}
+
 /// The few columns a listing for people shows, borrowed from the statement's own row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShortRow<'a> {
@@ -322,16 +332,20 @@ impl Store {
     pub fn list_refused(&self) -> Result<Vec<RefusedRow>> {
         const SELECT: &str =
             "SELECT path, code, line, column, message FROM v_refused ORDER BY path";
-        let read = |row: &Row<'_>| {
-            Ok(RefusedRow {
-                path: row.get(0)?,
-                code: row.get(1)?,
-                line: row.get(2)?,
-                column: row.get(3)?,
-                message: row.get(4)?,
-            })
-        };
-        self.rows(SELECT, &[], read, "list the refused files")
+        self.rows(SELECT, &[], refused_row, "list the refused files")
+    }
+
+    /// Returns errors that are about no skill: links that lead nowhere, names no row can hold.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn standing_errors(&self) -> Result<Vec<RefusedRow>> {
+        const SELECT: &str = "SELECT d.path, d.code, d.line, d.column, d.message
+            FROM diagnostic d
+            JOIN skill_root r ON r.id = d.root_id
+            WHERE d.severity = 'error' AND d.skill_id IS NULL AND r.removed_at IS NULL
+            ORDER BY d.path";
+        self.rows(SELECT, &[], refused_row, "list the errors of the walk")
     }
 
     /// Returns the skills whose folders vanished.

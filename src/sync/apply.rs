@@ -109,7 +109,9 @@ fn apply_found(
             write_skill(tx, root, found, known.id).map(|()| Some(known.id))
         }
         Fate::Changed(known) => {
-            tx.mark_edited_by_hand(known.id, now)?;
+            if is_edit(known, found) {
+                tx.mark_edited_by_hand(known.id, now)?;
+            }
             write_skill(tx, root, found, known.id)?;
             tx.queue_capture(known.id)?;
             Ok(Some(known.id))
@@ -129,6 +131,17 @@ fn apply_found(
         }
         Fate::Moved(known) => move_skill(tx, root, found, known, now).map(Some),
     }
+}
+
+/// Says whether somebody changed the skill. A file that cannot be read, or can be read again, is none.
+fn is_edit(known: &KnownSkill, found: &Found) -> bool {
+    let Some(facts) = found.facts() else {
+        return false;
+    };
+    let is_same_text = known.content_hash.as_ref() == Some(&facts.content_hash);
+    let is_same_tree = known.tree_hash.as_ref() == Some(&facts.tree_hash);
+    let was_closed = known.parse_status.as_deref() == Some("unreadable");
+    !(is_same_text && is_same_tree && was_closed)
 }
 
 /// Adds a skill nobody knew; returns its row id.

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -17,6 +18,8 @@ use crate::time::Timestamp;
 const MAX_SUPPORT_BYTES: u64 = 256 * 1024;
 /// Skills that are read before their bytes are written in one transaction.
 const BATCH: u32 = 128;
+/// Compressed bytes that are held before they are written.
+const BATCH_BYTES: usize = 8 * 1024 * 1024;
 /// Level 1 compresses SKILL.md text to two fifths at some 400 MB/s; more costs more than it saves.
 const LEVEL: i32 = 1;
 
@@ -73,6 +76,11 @@ pub(super) fn keep_queued(
         let mut done = Vec::with_capacity(jobs.len());
         for job in &jobs {
             done.push((job.skill_id, capture.take(job, &mut blobs)));
+            if blobs.iter().map(|blob| blob.bytes.len()).sum::<usize>() > BATCH_BYTES {
+                write_batch(store, &mut change, &blobs, &done, now)?;
+                blobs.clear();
+                done.clear();
+            }
         }
         write_batch(store, &mut change, &blobs, &done, now)?;
         progress.advance(jobs.len() as u64);
@@ -174,9 +182,6 @@ impl Capture<'_> {
     ) {
         for (path, size, mtime_ns, mode) in &job.files {
             let known = before.get(path.as_str()).copied();
-            if known.is_some_and(|known| known.size == *size && known.mtime_ns == *mtime_ns) {
-                continue;
-            }
             if *size > MAX_SUPPORT_BYTES {
                 self.kept.skipped_files += 1;
                 continue;
@@ -270,7 +275,8 @@ impl Capture<'_> {
     }
 }
 
-/// Files the history holds that are not in the folder any more.
+/// Files the history holds that are not in the folder any more. What lies in a closed folder is not
+/// removed: it can only not be seen.
 fn removed_files(job: &CaptureJob) -> impl Iterator<Item = NewFile> {
     let present: HashSet<&str> = job
         .files
@@ -278,9 +284,14 @@ fn removed_files(job: &CaptureJob) -> impl Iterator<Item = NewFile> {
         .map(|(path, ..)| path.as_str())
         .chain([job.file_name.as_str()])
         .collect();
+    let folder = Path::new(&job.folder);
+    let is_gone = move |path: &str| match fs::symlink_metadata(folder.join(path)) {
+        Ok(_) => true,
+        Err(error) => error.kind() != io::ErrorKind::PermissionDenied,
+    };
     job.kept
         .iter()
-        .filter(move |(path, _)| !present.contains(path.as_str()))
+        .filter(move |(path, _)| !present.contains(path.as_str()) && is_gone(path))
         .map(|(path, kept)| NewFile {
             path: path.clone(),
             moved_from: None,

@@ -19,6 +19,10 @@ pub(super) struct Found {
     pub(super) skill: Option<ReadSkill>,
     /// What the walk had to say about this folder.
     pub(super) findings: Vec<WalkFinding>,
+    /// Files whose stamps prove nothing: to be compared with the history's bytes.
+    pub(super) suspects: Vec<String>,
+    /// Whether all files that the history holds are to be compared with it.
+    pub(super) is_suspect_whole: bool,
 }
 
 /// A skill file, read.
@@ -54,6 +58,8 @@ impl Found {
             packed,
             skill,
             findings: Vec::new(),
+            suspects: Vec::new(),
+            is_suspect_whole: false,
         }
     }
 

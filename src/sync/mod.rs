@@ -6,6 +6,7 @@ mod capture;
 mod found;
 mod plan;
 mod report;
+mod rewalk;
 mod scan;
 
 use std::path::{Path, PathBuf};
@@ -49,31 +50,54 @@ pub trait Progress {
     fn waiting(&self);
 }
 
-/// Syncs `roots` of the library at `home`, making them its roots if they are not; all known roots
-/// when `roots` is empty.
+/// Which roots to sync.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Selection<'a> {
+    /// These, making them roots of the library if they are not.
+    Named(&'a [Root]),
+    /// All known ones, and these, which the configuration names.
+    Known(&'a [Root]),
+}
+
+impl<'a> Selection<'a> {
+    fn roots(self) -> &'a [Root] {
+        match self {
+            Self::Named(roots) | Self::Known(roots) => roots,
+        }
+    }
+
+    fn holds(self, path: &Path) -> bool {
+        match self {
+            Self::Named(roots) => roots.iter().any(|root| root.path == path),
+            Self::Known(_) => true,
+        }
+    }
+}
+
+/// Syncs the selected roots of the library at `home`.
 ///
 /// # Errors
 /// [`Error::NoFolder`] for a new root that is not there, [`Error::NestedRoot`], [`Error::Locked`],
 /// and what the file system or SQLite say. One bad file is never an error: it is in the report.
 pub fn sync(
     home: &Path,
-    roots: &[Root],
+    selection: Selection<'_>,
     options: Options,
     now: Timestamp,
     progress: &dyn Progress,
 ) -> Result<Report> {
+    let roots = selection.roots();
     let _lock = LibraryLock::take(home, || progress.waiting())?;
     store::remove_leftovers(home);
     if let Some(mut store) = Store::open(home, now)? {
-        return sync_existing(&mut store, roots, options, now, progress);
+        return sync_existing(&mut store, selection, options, now, progress);
     }
     check_new_roots(roots, &[])?;
     if roots.is_empty() {
         return Ok(Report::default());
     }
     if options.dry_run {
-        let scratch =
-            tempfile::tempdir().map_err(Error::io("create a folder in", std::env::temp_dir()))?;
+        let scratch = tempfile::tempdir().map_err(Error::io("create", "a temporary folder"))?;
         let fresh = sync_fresh(scratch.path(), roots, now, progress)?;
         return dry_run_of_fresh(scratch.path(), fresh.unwrap_or_default(), now);
     }
@@ -84,9 +108,9 @@ pub fn sync(
         });
     };
     match fresh {
-        Some(report) => finish(&mut store, report, roots, options, now, progress),
+        Some(report) => finish(&mut store, report, selection, options, now, progress),
         // Somebody else published a database without the lock: sync into that one.
-        None => sync_existing(&mut store, roots, options, now, progress),
+        None => sync_existing(&mut store, selection, options, now, progress),
     }
 }
 
@@ -97,7 +121,7 @@ fn dry_run_of_fresh(scratch: &Path, report: Report, now: Timestamp) -> Result<Re
         ..report
     };
     match Store::open(scratch, now)? {
-        Some(store) => count(&store, report, &[]),
+        Some(store) => count(&store, report, Selection::Known(&[])),
         None => Ok(report),
     }
 }
@@ -171,12 +195,12 @@ fn fill_root(
 
 fn sync_existing(
     store: &mut Store,
-    roots: &[Root],
+    selection: Selection<'_>,
     options: Options,
     now: Timestamp,
     progress: &dyn Progress,
 ) -> Result<Report> {
-    let rows = select_roots(store, roots, options, now)?;
+    let rows = select_roots(store, selection, options, now)?;
     let depth = if options.rebuild || options.checksum {
         Depth::Everything
     } else {
@@ -204,14 +228,14 @@ fn sync_existing(
             }
             report.add_plan(plan, &[]);
         }
-        return count(store, report, roots);
+        return count(store, report, selection);
     }
     if options.rebuild || plans.iter().any(|plan| !plan.is_empty()) {
         write(store, &mut plans, options, &mut report, now)?;
     } else {
         plans.iter_mut().for_each(|plan| report.add_plan(plan, &[]));
     }
-    finish(store, report, roots, options, now, progress)
+    finish(store, report, selection, options, now, progress)
 }
 
 fn hold_back(
@@ -250,7 +274,7 @@ fn write(
     };
     let ids = store.write(|tx| {
         if options.rebuild {
-            tx.clear_mirror()?;
+            empty_mirror(tx, plans)?;
         }
         tx.raise_generation()?;
         plans
@@ -265,11 +289,23 @@ fn write(
     Ok(())
 }
 
+/// Empties the mirror of those roots that are about to be refilled. Where a folder is closed or a disk
+/// is not mounted, nothing could refill it, so it stays; the skills' own rows go as each is written.
+fn empty_mirror(tx: &Tx<'_>, plans: &[RootPlan]) -> Result<()> {
+    tx.remove_orphans()?;
+    for plan in plans {
+        if plan.scan.unknown.is_empty() && !plan.is_held_back {
+            tx.clear_walk_of(plan.root.id)?;
+        }
+    }
+    Ok(())
+}
+
 /// What comes after the mirror is committed: keeping bytes, counting, looking for namesakes.
 fn finish(
     store: &mut Store,
     mut report: Report,
-    roots: &[Root],
+    selection: Selection<'_>,
     options: Options,
     now: Timestamp,
     progress: &dyn Progress,
@@ -282,27 +318,38 @@ fn finish(
             report.relink.push((old, added.id, added.name.clone()));
         }
     }
-    count(store, report, roots)
+    count(store, report, selection)
 }
 
-fn count(store: &Store, mut report: Report, roots: &[Root]) -> Result<Report> {
+fn count(store: &Store, mut report: Report, selection: Selection<'_>) -> Result<Report> {
     for root in store.roots()? {
-        if roots.is_empty() || roots.iter().any(|wanted| wanted.path == root.path) {
+        if selection.holds(&root.path) {
             report.roots += 1;
             report.counts.add(store.root_counts(root.id)?);
         }
     }
     report.refused = store.list_refused()?;
+    let is_told = |path: &str| {
+        report
+            .walk
+            .iter()
+            .any(|finding| finding.path == Path::new(path))
+    };
+    let standing = store.standing_errors()?.into_iter();
+    report
+        .refused
+        .extend(standing.filter(|row| !is_told(&row.path)));
     Ok(report)
 }
 
 /// Finds the rows of the wanted roots, adding those that are new; all rows when none is named.
 fn select_roots(
     store: &mut Store,
-    roots: &[Root],
+    selection: Selection<'_>,
     options: Options,
     now: Timestamp,
 ) -> Result<Vec<RootRow>> {
+    let roots = selection.roots();
     let mut known = store.roots()?;
     check_new_roots(roots, &known)?;
     let is_noted = |root: &Root| {
@@ -326,9 +373,7 @@ fn select_roots(
         let new: Vec<RootRow> = roots.iter().filter(is_new).map(row_of).collect();
         known.extend(new);
     }
-    if !roots.is_empty() {
-        known.retain(|row| roots.iter().any(|root| root.path == row.path));
-    }
+    known.retain(|row| selection.holds(&row.path));
     Ok(known)
 }
 
@@ -353,6 +398,12 @@ fn check_new_roots(roots: &[Root], known: &[RootRow]) -> Result<()> {
     for (index, root) in roots.iter().enumerate() {
         if known_paths.contains(&&root.path) {
             continue;
+        }
+        if root.path.to_str().is_none() {
+            return Err(Error::Usage {
+                message: format!("the path {} is not UTF-8", root.path.display()),
+                hint: Some("rename the folder, or link to it from a path that is".to_owned()),
+            });
         }
         if !root.path.is_dir() {
             return Err(Error::NoFolder {

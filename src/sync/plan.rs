@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::found::{Found, ReadSkill, folder_path, hash_of};
 use super::scan::{RootScan, is_same_listing};
 use crate::error::Result;
-use crate::library::{WalkCode, files, unit};
+use crate::library::{EntryKind, WalkCode, files, unit};
 use crate::skill::ParseStatus;
 use crate::store::{KnownSkill, Place, RootCounts, RootRow, Store};
 
@@ -114,33 +114,36 @@ fn fate_of(store: &Store, root: &RootRow, found: &Found) -> Result<Fate> {
     if !is_same_text || !is_same_tree || !is_same_status {
         return Ok(Fate::Changed(known));
     }
-    if is_same {
-        return Ok(Fate::Same(known));
-    }
-    let Some(packed) = listing else {
-        return Ok(Fate::Touched(known));
+    let is_changed = match listing {
+        Some(packed) => {
+            let rewritten = unit::rewritten_files(packed, &found.packed);
+            differs_from_history(store, root, found, &known, &rewritten)?
+        }
+        None => false,
     };
-    let suspects = unit::rewritten_files(packed, &found.packed);
-    let is_changed = differs_from_history(store, root, found, &known, &suspects)?;
-    Ok(if is_changed {
-        Fate::Changed(known)
-    } else {
-        Fate::Touched(known)
+    Ok(match (is_changed, is_same) {
+        (true, _) => Fate::Changed(known),
+        (false, true) => Fate::Same(known),
+        (false, false) => Fate::Touched(known),
     })
 }
 
-/// Says whether any of the files, whose stamps moved while size and mode stayed, has other bytes than
-/// the history holds. A file the history does not hold counts as changed.
+/// Says whether a supporting file has other bytes than the history holds. Files that were rewritten
+/// count as changed when the history does not hold them; of files that are merely suspect, nothing is
+/// known then.
 fn differs_from_history(
     store: &Store,
     root: &RootRow,
     found: &Found,
     known: &KnownSkill,
-    names: &[&str],
+    rewritten: &[&str],
 ) -> Result<bool> {
-    let supporting = names.iter().filter(|name| **name != found.file_name());
-    let names: Vec<&str> = supporting.copied().collect();
-    if names.is_empty() {
+    let is_supporting = |name: &&str| **name != *found.file_name();
+    let mut rewritten = rewritten
+        .iter()
+        .filter(|name| is_supporting(name))
+        .peekable();
+    if rewritten.peek().is_none() && found.suspects.is_empty() && !found.is_suspect_whole {
         return Ok(false);
     }
     let kept: HashMap<String, String> = store
@@ -150,13 +153,24 @@ fn differs_from_history(
         .collect();
     let folder = folder_path(&root.path, &found.unit.rel_path);
     let mut buffer = Vec::new();
-    Ok(names.iter().any(|name| match kept.get(*name) {
-        Some(hash) => {
-            files::read_into(&folder.join(name), files::MAX_SKILL_BYTES, &mut buffer).is_err()
-                || hash_of(&buffer) != *hash
-        }
-        None => true,
-    }))
+    let mut differs = |name: &str, hash: &str| {
+        files::read_into(&folder.join(name), files::MAX_SKILL_BYTES, &mut buffer).is_err()
+            || hash_of(&buffer) != hash
+    };
+    let is_suspect =
+        |name: &str| found.is_suspect_whole || found.suspects.iter().any(|suspect| suspect == name);
+    if rewritten.any(|name| kept.get(*name).is_none_or(|hash| differs(name, hash))) {
+        return Ok(true);
+    }
+    let files = found
+        .unit
+        .entries
+        .iter()
+        .filter(|entry| entry.kind == EntryKind::File);
+    let mut suspects = files
+        .map(|entry| entry.name.as_str())
+        .filter(|name| *name != found.file_name() && is_suspect(name));
+    Ok(suspects.any(|name| kept.get(name).is_some_and(|hash| differs(name, hash))))
 }
 
 /// Finds the moves: a vanished skill and a new folder with the same tree hash, one to one, over all

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::found::{Found, folder_path};
 use super::plan::{Fate, RootPlan};
-use crate::library::WalkFinding;
+use crate::library::{WalkCode, WalkFinding};
 use crate::skill::{Finding, Severity};
 use crate::store::{RefusedRow, RootCounts, RootRow};
 
@@ -131,6 +131,14 @@ impl Report {
                 .diagnostics
                 .iter()
                 .any(|finding| finding.severity == Severity::Error)
+    }
+
+    /// Says whether a root could not be looked into at all.
+    #[must_use]
+    pub fn has_closed_root(&self) -> bool {
+        self.walk
+            .iter()
+            .any(|finding| finding.code == WalkCode::FolderUnreadable && finding.unit == ".")
     }
 
     /// Adds what a plan says about one root. `ids` are the row ids of what was found, where known.

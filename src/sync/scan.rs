@@ -1,14 +1,15 @@
 //! Finds out what changed below one root since the last sync: asks `stat` first, walks and reads only
 //! where an answer differs.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
 use super::found::{Found, folder_path, hash_of};
-use crate::error::{Error, Result};
+use super::rewalk;
+use crate::error::Result;
 use crate::library::unit::{Probe, probe};
 use crate::library::walk::{End, Reach, Request, Step, walk};
 use crate::library::{WalkCode, WalkFinding};
@@ -49,15 +50,24 @@ pub(super) struct RootScan {
 struct Probed {
     units: u64,
     skills: u64,
-    dirty: Vec<(String, bool, Option<i64>)>,
+    dirty: Vec<Dirty>,
     lost: Vec<(String, Option<i64>)>,
     unknown: Vec<WalkFinding>,
+}
+
+/// A folder that has to be walked again.
+pub(super) struct Dirty {
+    pub(super) rel_path: String,
+    pub(super) archived: bool,
+    pub(super) skill_id: Option<i64>,
+    /// Files in it whose equal stamps prove nothing.
+    pub(super) racy: Vec<String>,
 }
 
 /// Scans one root.
 ///
 /// # Errors
-/// [`Error::Database`], or [`Error::Io`] when the root exists but cannot be read.
+/// [`crate::Error::Database`]. A root that cannot be read is in the scan, not an error.
 pub(super) fn scan(
     store: &Store,
     root: &RootRow,
@@ -74,7 +84,12 @@ pub(super) fn scan(
         {
             return lost_root(store, root);
         }
-        Err(error) => return Err(Error::io("read the root", &root.path)(error)),
+        Err(_) => {
+            return Ok(RootScan {
+                unknown: vec![unreadable_folder(&root.path, ".")],
+                ..RootScan::default()
+            });
+        }
     };
     if depth == Depth::Everything {
         return whole(store, root, looked_at_ns);
@@ -83,10 +98,20 @@ pub(super) fn scan(
     if probed.units == 0 {
         return whole(store, root, looked_at_ns);
     }
+    // Behind a link, only a walk of the whole root can say which of several ways counts.
+    let mut touched = probed
+        .dirty
+        .iter()
+        .map(|dirty| &dirty.rel_path)
+        .chain(probed.lost.iter().map(|(path, _)| path));
+    if touched.any(|rel_path| rewalk::leads_through_link(&root.path, rel_path)) {
+        return whole(store, root, looked_at_ns);
+    }
     let mut scan = RootScan {
         unknown: probed.unknown,
         ..RootScan::default()
     };
+    drop_nested(&mut scan.unknown);
     for (rel_path, skill_id) in probed.lost {
         match skill_id {
             Some(id) => scan.lost.push((rel_path, id)),
@@ -97,7 +122,7 @@ pub(super) fn scan(
     if probed.dirty.is_empty() {
         return Ok(scan);
     }
-    match rewalk(store, root, scan, &probed.dirty, looked_at_ns)? {
+    match rewalk::rewalk(store, root, scan, &probed.dirty, looked_at_ns)? {
         Some(scan) => Ok(scan),
         None => whole(store, root, looked_at_ns),
     }
@@ -105,15 +130,19 @@ pub(super) fn scan(
 
 fn lost_root(store: &Store, root: &RootRow) -> Result<RootScan> {
     let known = store.present_skills(root.id)?;
-    let lost = known
-        .into_iter()
-        .map(|skill| (skill.rel_path, skill.id))
-        .collect();
-    Ok(RootScan {
-        lost,
+    let mut scan = RootScan {
         is_root_missing: true,
         ..RootScan::default()
-    })
+    };
+    scan.lost
+        .extend(known.into_iter().map(|skill| (skill.rel_path, skill.id)));
+    store.each_unit(root.id, |unit| {
+        if unit.skill_id.is_none() {
+            scan.gone_folders.push(unit.rel_path.to_owned());
+        }
+        Ok(())
+    })?;
+    Ok(scan)
 }
 
 fn probe_all(store: &Store, root: &RootRow, folder: &File) -> Result<Probed> {
@@ -146,9 +175,12 @@ fn probe_all(store: &Store, root: &RootRow, folder: &File) -> Result<Probed> {
             }
         };
         if is_changed {
-            probed
-                .dirty
-                .push((unit.rel_path.to_owned(), unit.archived, unit.skill_id));
+            probed.dirty.push(Dirty {
+                rel_path: unit.rel_path.to_owned(),
+                archived: unit.archived,
+                skill_id: unit.skill_id,
+                racy: racy.clone(),
+            });
         } else if unit.skill_id.is_some() {
             probed.skills += 1;
         }
@@ -192,6 +224,10 @@ fn is_racily_changed(
             kept.get(name)
         };
         let Some(known_hash) = known_hash else {
+            // A folder could hide a new entry; of other files nothing is known to compare with.
+            if folder.join(name).is_dir() {
+                return Ok(true);
+            }
             continue;
         };
         if files::read_into(&folder.join(name), files::MAX_SKILL_BYTES, &mut buffer).is_err()
@@ -201,107 +237,6 @@ fn is_racily_changed(
         }
     }
     Ok(false)
-}
-
-/// Walks only the folders whose stamps differ. `None` when only a walk of the whole root can tell.
-fn rewalk(
-    store: &Store,
-    root: &RootRow,
-    mut scan: RootScan,
-    dirty: &[(String, bool, Option<i64>)],
-    looked_at_ns: i64,
-) -> Result<Option<RootScan>> {
-    let known = if dirty.iter().any(|(_, _, skill)| skill.is_none()) {
-        known_units(store, root.id)?
-    } else {
-        HashMap::new()
-    };
-    let is_known = |rel_path: &str| known.contains_key(rel_path);
-    for (rel_path, archived, skill_id) in dirty {
-        let reach = if skill_id.is_some() {
-            Reach::Deep
-        } else {
-            Reach::NewOnly
-        };
-        let request = Request {
-            root: &root.path,
-            start: rel_path,
-            archived: *archived,
-            reach,
-            is_known: &is_known,
-        };
-        let first = scan.found.len();
-        if walk_into(&mut scan, &request, looked_at_ns)? == End::NeedsWholeRoot {
-            return Ok(None);
-        }
-        let itself = scan
-            .found
-            .get(first..)
-            .unwrap_or_default()
-            .iter()
-            .find(|found| found.unit.rel_path == *rel_path);
-        let is_skill = itself.is_some_and(|found| found.skill.is_some());
-        let is_unknown = scan.unknown.iter().any(|folder| folder.unit == *rel_path);
-        match skill_id {
-            _ if is_unknown => {}
-            // It was a skill and is none now: what it was is lost, what is left was walked.
-            Some(id) if !is_skill => scan.lost.push((rel_path.clone(), *id)),
-            // It was a category and is a skill now: the skills below it have become parts of it.
-            None if is_skill => swallow(&mut scan, rel_path, &known),
-            Some(_) | None => {}
-        }
-    }
-    drop_doubles(&mut scan);
-    Ok(Some(scan))
-}
-
-fn swallow(scan: &mut RootScan, rel_path: &str, known: &HashMap<String, Option<i64>>) {
-    let found: HashSet<&str> = scan
-        .found
-        .iter()
-        .map(|found| found.unit.rel_path.as_str())
-        .collect();
-    // A root that becomes a skill keeps its categories.
-    if rel_path == "." {
-        return;
-    }
-    let prefix = format!("{rel_path}/");
-    for (path, skill_id) in known {
-        if path.starts_with(&prefix) && !found.contains(path.as_str()) {
-            match skill_id {
-                Some(id) => {
-                    scan.lost.push((path.clone(), *id));
-                    scan.unchanged = scan.unchanged.saturating_sub(1);
-                }
-                None => scan.gone_folders.push(path.clone()),
-            }
-        }
-    }
-}
-
-/// A folder can be walked twice: on its own account and below a folder that changed.
-fn drop_doubles(scan: &mut RootScan) {
-    let mut seen = HashSet::new();
-    scan.found
-        .retain(|found| seen.insert(found.unit.rel_path.clone()));
-    let skills: HashSet<&str> = scan
-        .found
-        .iter()
-        .filter(|found| found.skill.is_some())
-        .map(|found| found.unit.rel_path.as_str())
-        .collect();
-    let mut lost_once = HashSet::new();
-    scan.lost
-        .retain(|(path, _)| !skills.contains(path.as_str()) && lost_once.insert(path.clone()));
-}
-
-fn known_units(store: &Store, root_id: i64) -> Result<HashMap<String, Option<i64>>> {
-    let mut known = HashMap::new();
-    store.each_unit(root_id, |unit| {
-        known.insert(unit.rel_path.to_owned(), unit.skill_id);
-        Ok(())
-    })?;
-    Ok(known)
 }
 
 /// Walks and reads the whole root and compares it with every row.
@@ -343,10 +278,13 @@ fn whole(store: &Store, root: &RootRow, looked_at_ns: i64) -> Result<RootScan> {
     })?;
     scan.lost = lost;
     scan.gone_folders = gone_folders;
+    for found in &mut scan.found {
+        found.is_suspect_whole = true;
+    }
     Ok(scan)
 }
 
-fn is_below(path: &str, folder: &str) -> bool {
+pub(super) fn is_below(path: &str, folder: &str) -> bool {
     folder == "."
         || path == folder
         || path
@@ -354,7 +292,11 @@ fn is_below(path: &str, folder: &str) -> bool {
             .is_some_and(|rest| rest.starts_with('/'))
 }
 
-fn walk_into(scan: &mut RootScan, request: &Request<'_>, looked_at_ns: i64) -> Result<End> {
+pub(super) fn walk_into(
+    scan: &mut RootScan,
+    request: &Request<'_>,
+    looked_at_ns: i64,
+) -> Result<End> {
     let mut buffer = Vec::new();
     walk_reading(request, looked_at_ns, &mut buffer, &mut |step| {
         match step {
@@ -407,6 +349,16 @@ pub(super) fn walk_reading(
 /// Returns whether two packed listings say the same.
 pub(super) fn is_same_listing(a: &[u8], b: &[u8]) -> bool {
     unit::same_listing(a, b)
+}
+
+/// Leaves of closed folders only the topmost: what lies in them cannot be asked about anyway.
+fn drop_nested(unknown: &mut Vec<WalkFinding>) {
+    let units: Vec<String> = unknown.iter().map(|finding| finding.unit.clone()).collect();
+    unknown.retain(|finding| {
+        !units
+            .iter()
+            .any(|unit| *unit != finding.unit && is_below(&finding.unit, unit))
+    });
 }
 
 /// Says that a folder could not be looked into.

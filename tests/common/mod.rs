@@ -16,7 +16,7 @@ use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What every test takes for now.
+/// What every test takes as the present moment.
 pub(crate) const NOW: &str = "2026-01-02T03:04:05.000Z";
 
 /// A user's machine in a temporary folder: `home/` is HOME, `data/` is SKILLDB_HOME, `skills/` a folder of skills,

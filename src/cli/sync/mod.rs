@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::library::client::{self, Client, ClientRoot, Scope};
 use crate::library::{Root, RootKind};
 use crate::store::{RootRow, Store};
-use crate::sync::{self, Options, Report};
+use crate::sync::{self, Options, Report, Selection};
 
 /// Reconcile the database with the files on disk
 ///
@@ -51,7 +51,17 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
-    let roots = wanted_roots(context, args)?;
+    let is_named = !(args.roots.is_empty() && args.labelled.is_empty() && args.clients.is_empty());
+    let roots = if is_named {
+        named_roots(context, args)?
+    } else {
+        configured_roots(context)?
+    };
+    let selection = if is_named {
+        Selection::Named(&roots)
+    } else {
+        Selection::Known(&roots)
+    };
     let options = Options {
         rebuild: args.rebuild,
         checksum: args.checksum,
@@ -60,13 +70,8 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
         support_budget: context.config.support_budget.value,
     };
     let progress = progress::for_stderr();
-    let report = sync::sync(
-        &context.config.home.value,
-        &roots,
-        options,
-        context.now,
-        progress.as_ref(),
-    )?;
+    let home = &context.config.home.value;
+    let report = sync::sync(home, selection, options, context.now, progress.as_ref())?;
     if report.roots == 0 {
         return nothing_to_sync(context);
     }
@@ -75,7 +80,9 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     } else {
         tell(&mut context.out, &report, args.dry_run)?;
     }
-    let is_bad = !report.held_back.is_empty() || (args.strict && report.has_errors());
+    let is_bad = !report.held_back.is_empty()
+        || report.has_closed_root()
+        || (args.strict && report.has_errors());
     if is_bad {
         Err(Error::ProblemsFound)
     } else {
@@ -83,53 +90,36 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     }
 }
 
-/// The roots named on the command line; without any, those of the configuration. The library's own
-/// folder is a root as soon as it is there.
-fn wanted_roots(context: &Context, args: &Args) -> Result<Vec<Root>> {
+/// The roots named on the command line. What is known about a folder already stays as it is, unless a
+/// label says otherwise: many clients share a folder, and a path alone says nothing about its kind.
+fn named_roots(context: &Context, args: &Args) -> Result<Vec<Root>> {
     let config = &context.config;
-    let mut roots: Vec<Root> = args
+    let known = known_roots(context)?;
+    let as_known = |root: Root| {
+        known
+            .iter()
+            .find(|row| row.path == root.path)
+            .cloned()
+            .unwrap_or(root)
+    };
+    let paths = args
         .roots
         .iter()
-        .map(|path| config.root(path, RootKind::Local))
-        .collect();
+        .map(|path| config.root(path, RootKind::Local));
+    let mut roots: Vec<Root> = paths.map(as_known).collect();
     for labelled in &args.labelled {
         roots.push(labelled_root(config, labelled)?);
     }
-    // Not opened for a plain `sync`: opening costs as much as a small sync itself.
-    let known = if args.clients.is_empty() {
-        Vec::new()
-    } else {
-        known_roots(context)?
-    };
     for name in &args.clients {
-        // Many clients share a folder: the first one to name it decides what it is.
-        let same = |root: Root| {
-            known
-                .iter()
-                .find(|row| row.path == root.path)
-                .cloned()
-                .unwrap_or(root)
-        };
-        roots.extend(client_roots(config, name)?.into_iter().map(same));
+        roots.extend(client_roots(config, name)?.into_iter().map(as_known));
     }
-    let is_named = !(args.roots.is_empty() && args.labelled.is_empty() && args.clients.is_empty());
-    if is_named {
-        if roots.is_empty() {
-            let message = format!(
-                "none of the folders of {} is there",
-                args.clients.join(", ")
-            );
-            let hint = Some("`skilldb roots --clients` lists where each client looks".to_owned());
-            return Err(Error::Usage { message, hint });
-        }
-        return Ok(without_doubles(roots));
-    }
-    let mut roots = configured_roots(config)?;
     if roots.is_empty() {
-        return Ok(roots);
+        let clients = args.clients.join(", ");
+        return Err(Error::Usage {
+            message: format!("none of the folders of {clients} is there"),
+            hint: Some("`skilldb roots --clients` lists where each client looks".to_owned()),
+        });
     }
-    // Configured roots are wanted besides those that were named in earlier syncs.
-    roots.extend(known_roots(context)?);
     Ok(without_doubles(roots))
 }
 
@@ -150,12 +140,21 @@ fn known_roots(context: &Context) -> Result<Vec<Root>> {
     Ok(store.roots()?.into_iter().filter_map(root_of).collect())
 }
 
-fn configured_roots(config: &Config) -> Result<Vec<Root>> {
-    let mut roots: Vec<Root> = config
-        .roots
-        .iter()
-        .map(|setting| setting.value.clone())
-        .collect();
+/// The roots the configuration names, and the library's own folder as soon as it is there. One that is
+/// not there is told; if it is known, the sync itself sees that it vanished.
+fn configured_roots(context: &Context) -> Result<Vec<Root>> {
+    let config = &context.config;
+    let mut roots: Vec<Root> = Vec::new();
+    for root in config.roots.iter().map(|setting| &setting.value) {
+        if root.path.is_dir() {
+            roots.push(root.clone());
+        } else {
+            context.out.warn(&format!(
+                "The root {} of the configuration is not there.",
+                root.path.display()
+            ));
+        }
+    }
     for name in &config.clients {
         roots.extend(client_roots(config, &name.value)?);
     }
@@ -163,7 +162,7 @@ fn configured_roots(config: &Config) -> Result<Vec<Root>> {
     if own.is_dir() {
         roots.push(config.root(&own, RootKind::Local));
     }
-    Ok(roots)
+    Ok(without_doubles(roots))
 }
 
 fn without_doubles(roots: Vec<Root>) -> Vec<Root> {

@@ -353,7 +353,9 @@ SELECT d.path,
        d.skill_id,
        m.name
 FROM diagnostic d
-LEFT JOIN manifest m ON m.skill_id = d.skill_id;
+JOIN skill_root r ON r.id = d.root_id
+LEFT JOIN manifest m ON m.skill_id = d.skill_id
+WHERE r.removed_at IS NULL;
 
 CREATE VIEW v_duplicate_name AS
 SELECT name,
@@ -378,7 +380,10 @@ SELECT f.skill_id,
        k.hash AS content_hash
 FROM skill_file f
 JOIN manifest m ON m.skill_id = f.skill_id
-LEFT JOIN kept_file k ON k.skill_id = f.skill_id AND k.rel_path = f.rel_path AND k.size = f.size AND k.mtime_ns = f.mtime_ns;
+JOIN skill s ON s.id = f.skill_id
+JOIN skill_root r ON r.id = s.root_id
+LEFT JOIN kept_file k ON k.skill_id = f.skill_id AND k.rel_path = f.rel_path AND k.size = f.size AND k.mtime_ns = f.mtime_ns
+WHERE s.missing_since IS NULL AND r.removed_at IS NULL;
 
 CREATE VIEW v_missing AS
 SELECT s.id,

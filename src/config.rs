@@ -83,6 +83,13 @@ pub struct Config {
     pub user_home: PathBuf,
 }
 
+/// Whose file it is: a project's may come from a stranger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    Own,
+    Project,
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -125,8 +132,7 @@ impl Config {
     /// [`Error::Config`] naming file and line; [`Error::Io`] for a file that is there but cannot be read.
     pub fn load(flags: &Flags) -> Result<Self> {
         let cwd = std::env::current_dir().map_err(Error::io("find the current folder", "."))?;
-        let user_home = variable("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
-        let user_home = user_home.canonicalize().unwrap_or(user_home);
+        let user_home = user_home(flags)?;
         let home = home_setting(flags, &user_home, &cwd);
         let home_file = home.value.join(HOME_FILE);
         let project_file = cwd
@@ -149,9 +155,9 @@ impl Config {
             cwd,
             user_home,
         };
-        config.add_file(&home_file)?;
+        config.add_file(&home_file, Trust::Own)?;
         if let Some(path) = project_file.filter(|path| *path != home_file) {
-            config.add_file(&path)?;
+            config.add_file(&path, Trust::Project)?;
         }
         config.add_environment();
         if let Some(color) = flags.color {
@@ -182,7 +188,7 @@ impl Config {
         }
     }
 
-    fn add_file(&mut self, path: &Path) -> Result<()> {
+    fn add_file(&mut self, path: &Path, trust: Trust) -> Result<()> {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -192,7 +198,7 @@ impl Config {
         let origin = Origin::File(path.to_path_buf());
         let folder = path.parent().unwrap_or(Path::new("."));
         for root in file.roots {
-            let value = self.file_root(path, folder, root)?;
+            let value = self.file_root(path, folder, root, trust)?;
             self.roots.push(Setting {
                 value,
                 origin: origin.clone(),
@@ -218,8 +224,9 @@ impl Config {
         Ok(())
     }
 
-    fn file_root(&self, file: &Path, folder: &Path, root: FileRoot) -> Result<Root> {
+    fn file_root(&self, file: &Path, folder: &Path, root: FileRoot, trust: Trust) -> Result<Root> {
         let kind = match &root.kind {
+            None if trust == Trust::Project => RootKind::Project,
             None => RootKind::Local,
             Some(word) => RootKind::parse(word).ok_or_else(|| Error::Config {
                 path: Some(file.to_path_buf()),
@@ -229,6 +236,19 @@ impl Config {
             })?,
         };
         let mut value = self.root(&folder.join(self.expand(&root.path)), kind);
+        let folder = folder
+            .canonicalize()
+            .unwrap_or_else(|_| folder.to_path_buf());
+        if trust == Trust::Project && !value.path.starts_with(&folder) {
+            return Err(Error::Config {
+                path: Some(file.to_path_buf()),
+                line: None,
+                message: format!("the root {} lies outside the project", value.path.display()),
+                hint: Some(format!(
+                    "a project names its own folders only; others belong into {HOME_FILE}"
+                )),
+            });
+        }
         value.priority = root.priority.unwrap_or(value.priority);
         value.writable = root.writable.unwrap_or(value.writable);
         value.client = root.client.or(value.client);
@@ -314,6 +334,25 @@ pub fn color_from_environment() -> Option<Setting<ColorChoice>> {
     }
     let forced = variable("CLICOLOR_FORCE").is_some_and(|value| value != "0");
     forced.then(|| setting(ColorChoice::Always, "CLICOLOR_FORCE"))
+}
+
+/// The user's home. Needed for the library's own home unless that is named; else only clients' folders
+/// are looked for in it.
+fn user_home(flags: &Flags) -> Result<PathBuf> {
+    let home = variable("HOME")
+        .map(PathBuf::from)
+        .filter(|home| home.is_absolute());
+    let is_named = flags.home.is_some() || variable("SKILLDB_HOME").is_some();
+    match home {
+        Some(home) => Ok(home.canonicalize().unwrap_or(home)),
+        None if is_named => Ok(PathBuf::from("/")),
+        None => Err(Error::Config {
+            path: None,
+            line: None,
+            message: "HOME is not set to an absolute path".to_owned(),
+            hint: Some("set it, or name the library's home with --home or SKILLDB_HOME".to_owned()),
+        }),
+    }
 }
 
 fn home_setting(flags: &Flags, user_home: &Path, cwd: &Path) -> Setting<PathBuf> {

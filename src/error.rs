@@ -347,7 +347,7 @@ impl Error {
                 "check the permissions of the library's home folder (`skilldb path home`)"
             }
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-                "run `skilldb doctor`; the SKILL.md files are not touched by this"
+                "move skilldb.db aside and run `skilldb sync` with your folders: the files are not touched by this; history and usage stay in the file moved aside (a `*.backup` beside it may be whole)"
             }
             _ => "run `skilldb doctor`",
         };
@@ -363,6 +363,9 @@ fn io_hint(source: &io::Error) -> Option<String> {
     match source.kind() {
         io::ErrorKind::PermissionDenied => Some("check who owns it and its permissions".to_owned()),
         io::ErrorKind::StorageFull => Some(DISK_FULL.to_owned()),
+        io::ErrorKind::NotFound => {
+            Some("if it was moved or removed, run `skilldb sync`".to_owned())
+        }
         io::ErrorKind::ReadOnlyFilesystem => Some("the file system is read-only".to_owned()),
         _ => None,
     }

@@ -85,7 +85,7 @@ pub fn judge(path: &Path, verdict: Verdict, judgement: &mut Judgement) -> Result
     let shown = |below: &Path| path.join(below.strip_prefix(&real).unwrap_or(below));
     walk(&request, &mut |step| {
         match step {
-            Step::Unit(unit) => judge_unit(&real, &unit, &shown, verdict, judgement),
+            Step::Unit(unit, _) => judge_unit(&real, &unit, &shown, verdict, judgement),
             Step::Finding(finding) | Step::Unknown(finding) => judgement
                 .findings
                 .push(judged_walk(&finding, shown(&finding.path))),

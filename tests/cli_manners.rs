@@ -289,12 +289,14 @@ fn help_names_the_commands_and_exit_codes() {
       man          Print the manual page, or write one page a command
 
     Options:
+      -h, --help     Print help
+      -V, --version  Print version
+
+    Global options:
           --home <DIR>    Use this library's home folder instead of $SKILLDB_HOME or ~/.skilldb
           --json          Print data as one JSON object
           --color <WHEN>  When to colour [possible values: auto, always, never]
       -q, --quiet         Say nothing but data and problems
-      -h, --help          Print help
-      -V, --version       Print version
 
     Examples:
       skilldb sync --client claude-code     mirror the skills Claude Code sees

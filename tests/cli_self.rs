@@ -27,7 +27,7 @@ fn settings_are_shown_with_their_origin() {
     history.supporting_mib 8 config.yaml ([DIR]/data/config.yaml)
     clients codex config.yaml ([DIR]/data/config.yaml)
     roots [DIR]/home/skills (external) config.yaml ([DIR]/data/config.yaml)
-    roots [DIR]/skills (local) .skilldb.yaml ([DIR]/.skilldb.yaml)
+    roots [DIR]/skills (project) .skilldb.yaml ([DIR]/.skilldb.yaml)
     ");
 }
 
@@ -244,7 +244,10 @@ fn a_file_that_is_no_database_is_a_damaged_store() {
     );
     let told = library.run(&["list"]);
     assert!(told.starts_with("exit 3\n--- stderr\nerror: "), "{told}");
-    assert!(told.contains("hint: run `skilldb doctor`"), "{told}");
+    assert!(
+        told.contains("hint: move skilldb.db aside and run `skilldb sync`"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -52,6 +52,7 @@ fn the_object_counts_its_findings() {
     {
       "schema_version": 1,
       "valid": false,
+      "failed": [],
       "files": 1,
       "findings": [
         {

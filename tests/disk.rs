@@ -248,7 +248,9 @@ fn a_database_that_may_not_be_written_is_named_with_what_to_check() {
     set_mode(&data, 0o555);
     for args in [&["sync", "skills"][..], &["list"], &["doctor"]] {
         let told = library.told(&as_nobody(&library, args));
-        let is_fine = args == ["list"] && told.starts_with("exit 0");
+        // What only reads goes on working.
+        let is_fine = (args == ["list"] && told.starts_with("exit 0"))
+            || (args == ["doctor"] && told.contains("problem drift: 1 skill changed"));
         let is_clear = told.contains("permission") && told.contains("hint");
         assert!(is_fine || is_clear, "{args:?}: {told}");
         assert!(!told.contains("panicked"), "{args:?}: {told}");

@@ -580,7 +580,7 @@ fn names_may_hold_blanks_quotes_line_ends_and_signs() {
 }
 
 #[test]
-fn things_that_are_no_files_are_passed_over() {
+fn things_that_are_no_files_are_never_waited_for() {
     let library = Library::new();
     library.skill("a", "first");
     let fifo = library.path("skills/a/fifo");
@@ -595,7 +595,57 @@ fn things_that_are_no_files_are_passed_over() {
         .status();
     assert!(made.unwrap().success());
     let (skills, findings) = settled(&library);
-    assert_eq!((skills.as_str(), findings.as_str()), ("a", ""));
+    assert_eq!(skills, "a");
+    assert_eq!(findings, "not-a-file\t[DIR]/skills/b/SKILL.md");
+    assert_eq!(library.sync()["files_found"], 2);
+
+    // A skill file that turned into a pipe after the sync must not hang whoever shows it.
+    fs::remove_file(library.path("skills/a/SKILL.md")).unwrap();
+    let made = std::process::Command::new("mkfifo")
+        .arg(library.path("skills/a/SKILL.md"))
+        .status();
+    assert!(made.unwrap().success());
+    assert!(library.run(&["show", "a"]).starts_with("exit 1"));
+}
+
+#[test]
+fn a_skill_that_moved_into_its_own_folder_leaves_a_category_behind() {
+    let library = Library::new();
+    library.skill("a", "first");
+    library.sync();
+    fs::create_dir(library.path("skills/a/sub")).unwrap();
+    fs::rename(
+        library.path("skills/a/SKILL.md"),
+        library.path("skills/a/sub/SKILL.md"),
+    )
+    .unwrap();
+    assert_eq!(library.sync()["moved"].as_array().unwrap().len(), 1);
+    library.skill("a/new", "came later");
+    assert_eq!(library.sync()["added"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_linked_skill_file_must_lead_to_markdown() {
+    let library = Library::new();
+    library.write("secret", b"root:x:0:0");
+    fs::create_dir_all(library.path("skills/x")).unwrap();
+    link(&library, "skills/x/SKILL.md", "../../secret");
+    let (skills, findings) = settled(&library);
+    assert_eq!(skills, "");
+    assert_eq!(findings, "not-a-file\t[DIR]/skills/x/SKILL.md");
+    assert_eq!(library.sql("SELECT count(*) FROM blob"), "0");
+}
+
+#[test]
+fn a_root_that_became_a_file_is_no_deletion() {
+    let library = Library::new();
+    library.skill("a", "first");
+    library.sync();
+    fs::remove_dir_all(library.path("skills")).unwrap();
+    library.write("skills", b"now a file");
+    let told = library.run(&["sync"]);
+    assert!(told.starts_with("exit 1"), "{told}");
+    assert_eq!(library.sql("SELECT count(*) FROM v_skill"), "1");
 }
 
 // ------------------------------------------------------------------ permissions

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::output::{Output, Style};
+use super::output::{Output, Style, clean};
 use crate::skill::Severity;
 
 /// One finding, ready to be printed in any form.
@@ -22,16 +22,18 @@ pub(super) struct Line<'a> {
 impl Line<'_> {
     /// Returns the lines for people; `paint` colours words for the stream they go to.
     pub(super) fn text(&self, paint: impl Fn(Style, &str) -> String) -> String {
+        let path = self.path.to_string_lossy();
+        let path = clean(&path);
         let place = match (self.line, self.column) {
-            (Some(line), Some(column)) => format!("{}:{line}:{column}", self.path.display()),
-            (Some(line), None) => format!("{}:{line}", self.path.display()),
-            (None, _) => format!("{}", self.path.display()),
+            (Some(line), Some(column)) => format!("{path}:{line}:{column}"),
+            (Some(line), None) => format!("{path}:{line}"),
+            (None, _) => path.into_owned(),
         };
         let severity = paint(Style::of(self.severity), self.severity.as_str());
-        let mut text = format!("{place} {severity} {}: {}", self.code, self.message);
+        let mut text = format!("{place} {severity} {}: {}", self.code, clean(self.message));
         if let Some(suggestion) = self.suggestion {
             text.push_str("\n  paste: ");
-            text.push_str(suggestion);
+            text.push_str(&clean(suggestion));
         }
         text
     }

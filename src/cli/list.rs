@@ -29,7 +29,7 @@ pub(super) struct Args {
     /// The copies this client would load
     #[arg(long, value_name = "CLIENT", conflicts_with_all = ["archived", "missing"])]
     client: Option<String>,
-    /// Seen from this folder instead of the current one
+    /// With --client or --duplicates: seen from this folder instead of the current one
     #[arg(long = "in", value_name = "DIR")]
     within: Option<PathBuf>,
     /// Archived skills instead of live ones
@@ -236,10 +236,11 @@ fn missing(context: &mut Context, rows: &[MissingRow]) -> Result<()> {
             (Some(_), Some(moment)) => moment.relative(context.now),
             _ => row.missing_since.clone(),
         };
-        context.out.line(&format!(
-            "#{}\t{}\t{}/{}\t{since}",
-            row.id, row.name, row.root, row.rel_path
-        ))?;
+        let path = format!("{}/{}", row.root, row.rel_path);
+        let (name, path) = (one_line(&row.name), one_line(&path));
+        context
+            .out
+            .line(&format!("#{}\t{name}\t{path}\t{since}", row.id))?;
     }
     context.out.flush()?;
     context
@@ -287,10 +288,7 @@ fn loaded_by(
     let roots = roots_of(context, client, &seen_from(context, args)?);
     let copies: Vec<client::Copy<'_>> = skills
         .iter()
-        .map(|skill| client::Copy {
-            name: &skill.name,
-            folder: Path::new(&skill.path),
-        })
+        .map(|skill| client_copy(&skill.name, &skill.path))
         .collect();
     let mut loaded = client::loaded_from(client, &roots, &copies);
     loaded.sort_unstable();
@@ -312,6 +310,15 @@ fn loaded_by(
         ));
     }
     Ok(skills)
+}
+
+fn client_copy<'a>(name: &'a str, path: &'a str) -> client::Copy<'a> {
+    let folder = Path::new(path);
+    client::Copy {
+        name,
+        folder,
+        is_linked: folder.is_symlink(),
+    }
 }
 
 fn is_covered(context: &Context, path: &Path) -> bool {
@@ -361,10 +368,7 @@ fn winners_of<'c>(
 ) -> Vec<(&'c str, Vec<&'c str>)> {
     let copies: Vec<client::Copy<'_>> = group
         .iter()
-        .map(|copy| client::Copy {
-            name: &copy.name,
-            folder: Path::new(&copy.path),
-        })
+        .map(|copy| client_copy(&copy.name, &copy.path))
         .collect();
     let winner = |(client, roots): &'c (&'static Client, Vec<ClientRoot>)| {
         let loaded = client::loaded_from(client, roots, &copies);
@@ -397,10 +401,10 @@ fn tell_group(out: &mut Output, group: &[Copy], winners: &[(&str, Vec<&str>)]) -
     };
     let same = group.iter().all(|copy| copy.text_hash == first.text_hash);
     let note = if same { "same text" } else { "texts differ" };
-    let heading = out.paint(Style::Bold, &first.name);
+    let heading = out.paint(Style::Bold, &one_line(&first.name));
     out.line(&format!(
         "{heading}  ({}, {note})",
-        plural(group.len() as u64, "copy").replace("copys", "copies")
+        plural(group.len() as u64, "copy")
     ))?;
     for copy in group {
         let clients: Vec<&str> = winners
@@ -416,7 +420,7 @@ fn tell_group(out: &mut Output, group: &[Copy], winners: &[(&str, Vec<&str>)]) -
         out.line(&format!(
             "  #{}  {}  {}",
             copy.id,
-            copy.path,
+            one_line(&copy.path),
             out.paint(Style::Dim, &loaded)
         ))?;
     }

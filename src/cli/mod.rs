@@ -28,6 +28,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::time::Timestamp;
 use output::Output;
 
+/// The heading of flags that every command takes.
+const GLOBAL: &str = "Global options";
+
 /// Keep the skills of your agents: SKILL.md files mirrored into SQLite, open to SQL
 #[derive(Debug, Parser)]
 #[command(
@@ -49,16 +52,16 @@ Nothing leaves this machine."
 )]
 struct Cli {
     /// Use this library's home folder instead of $SKILLDB_HOME or ~/.skilldb
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", help_heading = GLOBAL)]
     home: Option<PathBuf>,
     /// Print data as one JSON object
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     json: bool,
     /// When to colour
-    #[arg(long, global = true, value_enum, value_name = "WHEN")]
+    #[arg(long, global = true, value_enum, value_name = "WHEN", help_heading = GLOBAL)]
     color: Option<When>,
     /// Say nothing but data and problems
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = GLOBAL)]
     quiet: bool,
     #[command(subcommand)]
     command: Command,
@@ -121,12 +124,18 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn not_parsed(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     if error.use_stderr() && arguments.iter().any(|argument| argument == "--json") {
         let words = error.render().to_string();
-        let mut lines = words.lines().filter(|line| !line.trim().is_empty());
-        let first = lines.next().unwrap_or_default();
+        let lines: Vec<&str> = words
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .collect();
+        let is_message = |line: &&&str| !line.starts_with("tip: ") && !line.starts_with("Usage: ");
+        let message: Vec<&str> = lines.iter().take_while(is_message).copied().collect();
         let error = Error::Usage {
-            message: first.trim_start_matches("error: ").to_owned(),
+            message: message.join(" ").trim_start_matches("error: ").to_owned(),
             hint: lines
-                .find_map(|line| line.trim().strip_prefix("tip: "))
+                .iter()
+                .find_map(|line| line.strip_prefix("tip: "))
                 .map(str::to_owned),
         };
         output::fail(&error, true, ColorChoice::Never);

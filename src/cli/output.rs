@@ -1,5 +1,7 @@
 //! Where words and data go: data to stdout, everything else to stderr.
 
+use std::borrow::Cow;
+use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 use serde_json::{Value, json};
@@ -82,6 +84,13 @@ impl Output {
             .map_err(Error::io("write to", "stdout"))
     }
 
+    /// Writes what is in a file, as it is.
+    pub(super) fn copy(&mut self, file: &mut File) -> Result<()> {
+        io::copy(file, &mut self.stdout)
+            .map(|_| ())
+            .map_err(Error::io("write to", "stdout"))
+    }
+
     /// Writes one line of data.
     pub(super) fn line(&mut self, line: &str) -> Result<()> {
         self.bytes(line.as_bytes())?;
@@ -152,25 +161,22 @@ pub(super) fn fail(error: &Error, json: bool, color: ColorChoice) {
     }
     let colored =
         color == ColorChoice::Always || (color == ColorChoice::Auto && io::stderr().is_terminal());
-    tell(&format!(
-        "{} {error}",
-        paint(colored, Style::Error, "error:")
-    ));
+    let word = paint(colored, Style::Error, "error:");
+    tell(&format!("{word} {}", clean(&error.to_string())));
     let mut cause = std::error::Error::source(error);
     while let Some(inner) = cause {
-        tell(&format!("  caused by: {inner}"));
+        tell(&format!("  caused by: {}", clean(&inner.to_string())));
         cause = inner.source();
     }
     if let Error::AmbiguousName { candidates, .. } = error {
         for candidate in candidates {
-            tell(&format!(
-                "  {}  (#{}, {})",
-                candidate.address, candidate.id, candidate.path
-            ));
+            let (address, path) = (clean(&candidate.address), clean(&candidate.path));
+            tell(&format!("  {address}  (#{}, {path})", candidate.id));
         }
     }
     if let Some(hint) = error.hint() {
-        tell(&format!("{} {hint}", paint(colored, Style::Bold, "hint:")));
+        let word = paint(colored, Style::Bold, "hint:");
+        tell(&format!("{word} {}", clean(&hint)));
     }
 }
 
@@ -212,10 +218,10 @@ fn error_object(error: &Error) -> Value {
 
 /// Returns `1 skill`, `2 skills`.
 pub(super) fn plural(count: u64, noun: &str) -> String {
-    if count == 1 {
-        format!("1 {noun}")
-    } else {
-        format!("{} {noun}s", grouped(count))
+    match (count, noun.strip_suffix('y')) {
+        (1, _) => format!("1 {noun}"),
+        (_, Some(stem)) => format!("{} {stem}ies", grouped(count)),
+        (_, None) => format!("{} {noun}s", grouped(count)),
     }
 }
 
@@ -260,14 +266,34 @@ pub(super) fn fit(text: &str, width: usize) -> String {
     cut
 }
 
-/// Returns text on one line, without control characters.
+/// Says whether a character could change how the rest is shown: escape codes, line breaks, and marks
+/// that turn the direction of writing around.
+fn is_deceptive(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Returns foreign text fit for a terminal: what could change how the rest is shown is replaced.
+pub(super) fn clean(text: &str) -> Cow<'_, str> {
+    if text.chars().any(is_deceptive) {
+        Cow::Owned(
+            text.chars()
+                .map(|c| if is_deceptive(c) { '\u{fffd}' } else { c })
+                .collect(),
+        )
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// Returns text on one line, without anything that could change how the rest is shown.
 pub(super) fn one_line(text: &str) -> String {
-    if !text.contains(|c: char| c.is_control()) {
+    if !text.chars().any(is_deceptive) {
         return text.to_owned();
     }
     let spaced: String = text
         .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
+        .map(|c| if is_deceptive(c) { ' ' } else { c })
         .collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }

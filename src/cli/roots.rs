@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::output::{Style, columns, grouped, plural};
 use super::{Context, progress, sync as sync_command};
+use crate::config::{Origin, Setting};
 use crate::error::{Error, Result};
 use crate::library::client;
 use crate::library::{RootKind, client::Scope};
@@ -219,6 +220,26 @@ fn remove(context: &mut Context, args: &RemoveArgs) -> Result<()> {
         .ok_or_else(|| Error::UnknownRoot {
             path: args.path.clone(),
         })?;
+    let configured = context
+        .config
+        .roots
+        .iter()
+        .find(|setting| setting.value.path == root.path);
+    if let Some(Setting {
+        origin: Origin::File(file),
+        ..
+    }) = configured
+    {
+        return Err(Error::Config {
+            path: Some(file.clone()),
+            line: None,
+            message: format!(
+                "names {} as a root, so the next sync would add it again",
+                root.path.display()
+            ),
+            hint: Some("take it out of that file first".to_owned()),
+        });
+    }
     let skills = store.root_counts(root.id)?.present;
     if !args.dry_run {
         let now = context.now;

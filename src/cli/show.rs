@@ -1,6 +1,5 @@
 //! `skilldb show`.
 
-use std::fs;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
@@ -9,6 +8,7 @@ use super::Context;
 use super::list::skill_object;
 use super::output::{Style, plural, size};
 use crate::error::{Error, Result};
+use crate::library::files::{MAX_SKILL_BYTES, open_regular, read_into};
 use crate::library::{Contained, contained};
 use crate::skill::{self, SkillText};
 use crate::store::{SkillAddress, SkillDetail, Store};
@@ -30,8 +30,9 @@ pub(super) struct Args {
 
 pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     let store = Store::open_read(&context.config.home.value, context.now)?;
-    let (skill, file) = find(context, &store, &args.name)?;
-    match file {
+    let typed = args.name.trim_end_matches('/');
+    let (skill, file) = find(context, &store, if typed.is_empty() { "/" } else { typed })?;
+    match file.filter(|file| *file != skill.file_name) {
         Some(file) => print_file(context, &skill, &file),
         None if context.out.json => print_object(context, &store, &skill),
         None => print_skill(context, &store, &skill),
@@ -121,17 +122,23 @@ fn print_file(context: &mut Context, skill: &SkillAddress, file: &str) -> Result
             });
         }
     };
-    let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
-    if context.out.json {
-        let text = String::from_utf8_lossy(&bytes);
-        return context.out.object(json!({"file": {"skill_id": skill.id, "skill": skill.name, "path": path.to_string_lossy(), "size": bytes.len(), "text": text}}));
+    let mut file = open_regular(&path).map_err(Error::io("read", &path))?;
+    if !context.out.json {
+        return context.out.copy(&mut file);
     }
-    context.out.bytes(&bytes)
+    let mut bytes = Vec::new();
+    read_into(&path, MAX_SKILL_BYTES, &mut bytes).map_err(Error::io("read", &path))?;
+    {
+        let text = String::from_utf8_lossy(&bytes);
+        context.out.object(json!({"file": {"skill_id": skill.id, "skill": skill.name, "path": path.to_string_lossy(), "size": bytes.len(), "text": text}}))
+    }
 }
 
 fn read_skill_file(skill: &SkillAddress) -> Result<Vec<u8>> {
     let path = Path::new(&skill.path).join(&skill.file_name);
-    fs::read(&path).map_err(Error::io("read", path))
+    let mut bytes = Vec::new();
+    read_into(&path, MAX_SKILL_BYTES, &mut bytes).map_err(Error::io("read", path))?;
+    Ok(bytes)
 }
 
 fn print_skill(context: &mut Context, store: &Store, skill: &SkillAddress) -> Result<()> {

@@ -1,14 +1,15 @@
 //! `skilldb sql`.
 
+use std::cell::RefCell;
 use std::io::Read;
 
 use clap::ValueEnum;
 use serde_json::{Map, Value as Json, json};
 
 use super::Context;
-use super::output::{Style, columns, one_line, plural};
+use super::output::{Output, SCHEMA_VERSION, Style, columns, one_line, plural};
 use crate::error::{Error, Result};
-use crate::store::{NAMED, Named, Rows, Store, Value};
+use crate::store::{NAMED, Named, RowSink, Store, Value};
 
 /// Ask the database: one statement, read-only
 ///
@@ -22,7 +23,7 @@ use crate::store::{NAMED, Named, Rows, Store, Value};
   skilldb sql 'SELECT name, size FROM v_skill ORDER BY size DESC LIMIT 3' --format csv")]
 pub(super) struct Args {
     /// A SELECT, the name of a named query, or `-` for standard input
-    #[arg(value_name = "QUERY")]
+    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
     query: Option<String>,
     /// Print the named queries and the views with their columns
     #[arg(long)]
@@ -38,7 +39,7 @@ enum Format {
     Table,
     /// One object
     Json,
-    /// Comma-separated with a heading (RFC 4180)
+    /// Comma-separated with a heading, quoted as in RFC 4180, lines end in LF
     Csv,
     /// Tab-separated without a heading
     Tsv,
@@ -52,7 +53,6 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     }
     let sql = statement(args)?;
     let store = Store::open_query(&context.config.home.value, context.now)?;
-    let rows = store.run_statement(&sql)?;
     let default = if context.out.width.is_some() {
         Format::Table
     } else {
@@ -64,13 +64,135 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
         args.format.unwrap_or(default)
     };
     match format {
-        Format::Table => table(context, &rows),
-        Format::Json => context.out.object(object(&rows)),
-        Format::Csv => csv(context, &rows),
-        Format::Tsv => rows.rows.iter().try_for_each(|row| {
-            let cells: Vec<String> = row.iter().map(|value| one_line(&text(value))).collect();
-            context.out.line(&cells.join("\t"))
-        }),
+        Format::Table => {
+            let rows = collect(&store, &sql)?;
+            table(context, &rows)
+        }
+        Format::Json => json(&mut context.out, &store, &sql),
+        Format::Csv => lines(
+            &mut context.out,
+            &store,
+            &sql,
+            Heading::Shown,
+            ",",
+            csv_cell,
+        ),
+        Format::Tsv => lines(
+            &mut context.out,
+            &store,
+            &sql,
+            Heading::None,
+            "\t",
+            one_line,
+        ),
+    }
+}
+
+/// All rows of a statement, for a table: its columns are as wide as their widest cell.
+#[derive(Default)]
+struct Rows {
+    columns: Vec<String>,
+    rows: Vec<Vec<Value>>,
+}
+
+fn collect(store: &Store, sql: &str) -> Result<Rows> {
+    let mut columns = Vec::new();
+    let mut rows = Vec::new();
+    store.run_statement(
+        sql,
+        &mut RowSink {
+            columns: &mut |names| {
+                columns = names.to_vec();
+                Ok(())
+            },
+            row: &mut |row| {
+                rows.push(row.to_vec());
+                Ok(())
+            },
+        },
+    )?;
+    Ok(Rows { columns, rows })
+}
+
+/// Whether the column names are the first line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Heading {
+    Shown,
+    None,
+}
+
+fn lines(
+    out: &mut Output,
+    store: &Store,
+    sql: &str,
+    heading: Heading,
+    separator: &str,
+    cell: fn(&str) -> String,
+) -> Result<()> {
+    let out = RefCell::new(out);
+    let line = |cells: Vec<String>| out.borrow_mut().line(&cells.join(separator));
+    store.run_statement(
+        sql,
+        &mut RowSink {
+            columns: &mut |names| match heading {
+                Heading::Shown => line(names.iter().map(|name| cell(name)).collect()),
+                Heading::None => Ok(()),
+            },
+            row: &mut |row| line(row.iter().map(|value| cell(&text(value))).collect()),
+        },
+    )
+}
+
+/// One object, written as the rows come: a result may be larger than memory.
+fn json(out: &mut Output, store: &Store, sql: &str) -> Result<()> {
+    let names = RefCell::new(Vec::new());
+    let out = RefCell::new(out);
+    let mut is_first = true;
+    store.run_statement(
+        sql,
+        &mut RowSink {
+            columns: &mut |columns| {
+                *names.borrow_mut() = unique(columns);
+                let columns = json!(*names.borrow());
+                let head = format!("{{\n  \"schema_version\": {SCHEMA_VERSION},\n  \"columns\": {columns},\n  \"rows\": [");
+                out.borrow_mut().bytes(head.as_bytes())
+            },
+            row: &mut |row| {
+                let names = names.borrow();
+                let cells = names.iter().cloned().zip(row.iter().map(json_value));
+                let object = Json::Object(cells.collect::<Map<String, Json>>());
+                let separator = if std::mem::take(&mut is_first) { "\n    " } else { ",\n    " };
+                out.borrow_mut().bytes(format!("{separator}{object}").as_bytes())
+            },
+        },
+    )?;
+    let end = if is_first { "]\n}\n" } else { "\n  ]\n}\n" };
+    out.into_inner().bytes(end.as_bytes())
+}
+
+/// Columns of one name get a number, so that none of them is lost in an object.
+fn unique(columns: &[String]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::with_capacity(columns.len());
+    for column in columns {
+        let same = columns
+            .iter()
+            .take(names.len())
+            .filter(|earlier| *earlier == column)
+            .count();
+        names.push(if same == 0 {
+            column.clone()
+        } else {
+            format!("{column}:{same}")
+        });
+    }
+    names
+}
+
+fn csv_cell(cell: &str) -> String {
+    if cell.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.to_owned()
     }
 }
 
@@ -115,7 +237,7 @@ fn statement(args: &Args) -> Result<String> {
 
 fn list(context: &mut Context) -> Result<()> {
     let views = match Store::open_query(&context.config.home.value, context.now) {
-        Ok(store) => store.run_statement(VIEWS)?,
+        Ok(store) => collect(&store, VIEWS)?,
         // The named queries can be read about before there is a library.
         Err(Error::NoLibrary { .. }) => Rows::default(),
         Err(error) => return Err(error),
@@ -201,23 +323,6 @@ fn table(context: &mut Context, rows: &Rows) -> Result<()> {
     Ok(())
 }
 
-fn object(rows: &Rows) -> Json {
-    let objects: Vec<Json> = rows
-        .rows
-        .iter()
-        .map(|row| {
-            Json::Object(
-                rows.columns
-                    .iter()
-                    .cloned()
-                    .zip(row.iter().map(json_value))
-                    .collect::<Map<String, Json>>(),
-            )
-        })
-        .collect();
-    json!({"columns": rows.columns, "rows": objects})
-}
-
 fn json_value(value: &Value) -> Json {
     match value {
         Value::Null => Json::Null,
@@ -226,22 +331,6 @@ fn json_value(value: &Value) -> Json {
         Value::Text(words) => json!(words),
         Value::Blob(length) => json!(format!("({length} bytes)")),
     }
-}
-
-fn csv(context: &mut Context, rows: &Rows) -> Result<()> {
-    let quoted = |cell: &str| {
-        if cell.contains([',', '"', '\n', '\r']) {
-            format!("\"{}\"", cell.replace('"', "\"\""))
-        } else {
-            cell.to_owned()
-        }
-    };
-    let heading: Vec<String> = rows.columns.iter().map(|name| quoted(name)).collect();
-    context.out.line(&heading.join(","))?;
-    rows.rows.iter().try_for_each(|row| {
-        let cells: Vec<String> = row.iter().map(|value| quoted(&text(value))).collect();
-        context.out.line(&cells.join(","))
-    })
 }
 
 fn text(value: &Value) -> String {

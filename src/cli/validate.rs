@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::findings::Line;
-use super::output::plural;
+use super::output::{clean, plural};
 use crate::error::{Error, Result};
 use crate::skill::{Code, Severity};
 use crate::store::Store;
@@ -54,8 +54,26 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
         Verdict::Strict
     };
     let mut judgement = Judgement::default();
-    for path in paths(context, args)? {
-        judge(&path, verdict, &mut judgement)?;
+    let paths = paths(context, args)?;
+    let mut failed: Vec<Error> = Vec::new();
+    for path in &paths {
+        // One bad path does not keep the others from being judged.
+        failed.extend(judge(path, verdict, &mut judgement).err());
+    }
+    if paths.len() == 1
+        && let Some(error) = failed.pop()
+    {
+        return Err(error);
+    }
+    for error in failed.iter().filter(|_| !context.out.json) {
+        context
+            .out
+            .warn(&format!("error: {}", clean(&error.to_string())));
+    }
+    if judgement.files == 0 && failed.is_empty() {
+        context
+            .out
+            .say("No SKILL.md file is here: nothing was judged.");
     }
     let format = if context.out.json {
         Format::Json
@@ -64,7 +82,7 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     };
     match format {
         Format::Text => text(context, &judgement)?,
-        Format::Json => context.out.object(object(&judgement))?,
+        Format::Json => context.out.object(object(&judgement, &failed))?,
         Format::Sarif => {
             let log = sarif(&judgement);
             context
@@ -76,7 +94,7 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
             .iter()
             .try_for_each(|finding| context.out.line(&github(finding)))?,
     }
-    if judgement.count(Severity::Error) > 0 {
+    if judgement.count(Severity::Error) > 0 || !failed.is_empty() {
         Err(Error::ProblemsFound)
     } else {
         Ok(())
@@ -124,9 +142,10 @@ fn line(finding: &Judged) -> Line<'_> {
     }
 }
 
-fn object(judgement: &Judgement) -> Value {
+fn object(judgement: &Judgement, failed: &[Error]) -> Value {
     json!({
-        "valid": judgement.count(Severity::Error) == 0,
+        "valid": judgement.count(Severity::Error) == 0 && failed.is_empty(),
+        "failed": failed.iter().map(|error| json!({"code": error.code(), "message": error.to_string()})).collect::<Vec<_>>(),
         "files": judgement.files,
         "findings": judgement.findings.iter().map(|finding| line(finding).object()).collect::<Vec<_>>(),
         "counts": {

@@ -2,11 +2,41 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
 
 /// Largest file that is read as a skill file, in bytes. The largest seen in public libraries has
 /// 84 kB; a file beyond this is no text that a model could be shown.
 pub const MAX_SKILL_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Opens a regular file. Anything else is refused without waiting: opening a pipe would hang until
+/// somebody writes into it.
+///
+/// # Errors
+/// What the system says, or `InvalidInput` for what is no regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "not a regular file",
+        ))
+    }
+}
+
+/// Opens a folder.
+///
+/// # Errors
+/// What the system says; `NotADirectory` for anything else.
+pub fn open_folder(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
+}
 
 /// Reads a whole file into `buffer` (which is emptied first) unless it is larger than `limit` bytes.
 ///
@@ -14,8 +44,7 @@ pub const MAX_SKILL_BYTES: u64 = 16 * 1024 * 1024;
 /// What the system says, or `FileTooLarge`.
 pub fn read_into(path: &Path, limit: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
     buffer.clear();
-    let file = File::open(path)?;
-    let length = file.take(limit + 1).read_to_end(buffer)?;
+    let length = open_regular(path)?.take(limit + 1).read_to_end(buffer)?;
     if length as u64 > limit {
         return Err(io::Error::from(io::ErrorKind::FileTooLarge));
     }

@@ -42,6 +42,8 @@ pub enum WalkCode {
     TooDeep,
     /// A skill with so many files that not all are mirrored.
     TooManyFiles,
+    /// Something named like a skill file that is none.
+    NotAFile,
     /// A skill file that could not be read.
     FileUnreadable,
     /// A skill file too large to be read.
@@ -64,6 +66,7 @@ impl WalkCode {
             Self::NameNotUtf8 => "name-not-utf8",
             Self::TooDeep => "too-deep",
             Self::TooManyFiles => "too-many-files",
+            Self::NotAFile => "not-a-file",
             Self::FileUnreadable => "file-unreadable",
             Self::FileTooLarge => "file-too-large",
         }
@@ -76,6 +79,7 @@ impl WalkCode {
             Self::LinkDangling
             | Self::FolderUnreadable
             | Self::NameNotUtf8
+            | Self::NotAFile
             | Self::FileUnreadable
             | Self::FileTooLarge => Severity::Error,
             Self::LinkLoop

@@ -4,8 +4,12 @@ use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::finding::WalkCode;
 use super::skip::{is_skipped_file, is_skipped_folder};
 use super::stat::Stat;
+
+/// The name the Agent Skills spec asks for.
+pub(super) const SKILL_FILE: &str = "SKILL.md";
 
 /// The entries of one folder, sorted by what the walk does with them.
 #[derive(Default)]
@@ -13,9 +17,12 @@ pub(super) struct Listing {
     pub(super) folders: Vec<String>,
     pub(super) links: Vec<String>,
     pub(super) files: Vec<(String, Option<Stat>)>,
-    /// Entries whose names are not UTF-8, so that no row can hold them.
-    pub(super) nameless: Vec<PathBuf>,
+    /// Entries that cannot be what their names promise, with the reason.
+    pub(super) unusable: Vec<(PathBuf, WalkCode, &'static str)>,
 }
+
+const NOT_UTF8: &str = "the name is not UTF-8, so it is left out; rename it";
+const NO_FILE: &str = "this is no regular file, so it is no skill";
 
 /// Lists a folder; skipped names are left out.
 ///
@@ -27,10 +34,17 @@ pub(super) fn list(path: &Path) -> io::Result<Listing> {
         let entry = entry?;
         let kind = entry.file_type()?;
         let Ok(name) = entry.file_name().into_string() else {
-            listing.nameless.push(entry.path());
+            listing
+                .unusable
+                .push((entry.path(), WalkCode::NameNotUtf8, NOT_UTF8));
             continue;
         };
-        if kind.is_dir() && !is_skipped_folder(&name) {
+        let is_promise = name.eq_ignore_ascii_case(SKILL_FILE);
+        if is_promise && !kind.is_file() && !kind.is_symlink() {
+            listing
+                .unusable
+                .push((entry.path(), WalkCode::NotAFile, NO_FILE));
+        } else if kind.is_dir() && !is_skipped_folder(&name) {
             listing.folders.push(name);
         } else if kind.is_symlink() && !is_skipped_folder(&name) {
             listing.links.push(name);

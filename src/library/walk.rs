@@ -2,27 +2,24 @@
 //! everything is part of that skill.
 
 mod links;
+mod package;
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use self::links::{LinkedFile, linked_file};
 use super::finding::{WalkCode, WalkFinding};
-use super::listing::{Listing, child_of, is_not_there, list};
+use super::listing::{Listing, SKILL_FILE, child_of, is_not_there, list};
 use super::skip::ARCHIVE;
 use super::stat::Stat;
 use super::unit::{Entry, EntryKind, Unit};
 use crate::error::Result;
+use crate::time::file_clock_ns;
 
 /// Deepest folder below a root that is entered. Deeper than any library seen; stops a walk that a
 /// file system makes endless.
 const MAX_DEPTH: usize = 48;
-/// Most files and folders that one skill is mirrored with.
-const MAX_ENTRIES: usize = 20_000;
-/// The name the Agent Skills spec asks for.
-const SKILL_FILE: &str = "SKILL.md";
-/// Folders of a skill that lies directly in a root: there, every other folder is a category.
-const SUPPORT_FOLDERS: [&str; 4] = ["references", "templates", "scripts", "assets"];
 
 /// How much to walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +33,8 @@ pub enum Reach {
 /// What the walk hands over.
 #[derive(Debug)]
 pub enum Step {
-    /// A folder with what `stat` said about it.
-    Unit(Unit),
+    /// A folder with what `stat` said about it, and the file clock (nanoseconds) before it said so.
+    Unit(Unit, i64),
     /// Something to say about a path.
     Finding(WalkFinding),
     /// A folder nothing could be learnt about: what lies below it is neither there nor gone. The
@@ -81,6 +78,7 @@ pub fn walk(request: &Request<'_>, take: &mut dyn FnMut(Step) -> Result<()>) -> 
         take,
         followed: HashSet::new(),
         is_behind_link: false,
+        looked_at_ns: 0,
         links: VecDeque::new(),
         whole,
         end: End::Complete,
@@ -101,6 +99,8 @@ struct Walker<'a> {
     /// (device, inode) of folders that links led to.
     followed: HashSet<(u64, u64)>,
     is_behind_link: bool,
+    /// The file clock before the current folder was looked at.
+    looked_at_ns: i64,
     links: VecDeque<(String, bool)>,
     whole: bool,
     end: End,
@@ -130,16 +130,16 @@ impl Walker<'_> {
         }))
     }
 
-    fn report_nameless(&mut self, unit: &str, listing: &Listing) -> Result<()> {
-        for path in &listing.nameless {
-            let message = "the name is not UTF-8, so it is left out; rename it";
-            self.find(unit, path.clone(), WalkCode::NameNotUtf8, message)?;
+    fn report_unusable(&mut self, unit: &str, listing: &Listing) -> Result<()> {
+        for (path, code, message) in &listing.unusable {
+            self.find(unit, path.clone(), *code, *message)?;
         }
         Ok(())
     }
 
     fn folder(&mut self, rel_path: &str, archived: bool, reach: Reach) -> Result<()> {
         let path = self.absolute(rel_path);
+        self.looked_at_ns = file_clock_ns();
         let looked = fs::metadata(&path).and_then(|metadata| Ok((metadata, list(&path)?)));
         let (metadata, listing) = match looked {
             Ok(looked) => looked,
@@ -158,7 +158,7 @@ impl Walker<'_> {
             return self.repeated(rel_path);
         }
         let stat = Stat::from(&metadata);
-        self.report_nameless(rel_path, &listing)?;
+        self.report_unusable(rel_path, &listing)?;
         match self.skill_file(rel_path, &path, &listing)? {
             Some(name) => self.skill(rel_path, archived, stat, listing, &name, reach),
             None => self.category(rel_path, archived, stat, &listing, reach),
@@ -172,12 +172,26 @@ impl Walker<'_> {
         path: &Path,
         listing: &Listing,
     ) -> Result<Option<String>> {
-        let names = listing.files.iter().map(|(name, _)| name).chain(
-            listing
-                .links
-                .iter()
-                .filter(|name| path.join(name).is_file()),
-        );
+        let mut linked = Vec::new();
+        for name in listing
+            .links
+            .iter()
+            .filter(|name| name.eq_ignore_ascii_case(SKILL_FILE))
+        {
+            match linked_file(&path.join(name)) {
+                LinkedFile::Markdown => linked.push(name),
+                LinkedFile::Other(target) => {
+                    // A skill from a stranger must not be able to show, or keep, any file it likes.
+                    let message = format!(
+                        "the link leads to {}, which is no Markdown file; not read",
+                        target.display()
+                    );
+                    self.find(rel_path, path.join(name), WalkCode::NotAFile, message)?;
+                }
+                LinkedFile::None => {}
+            }
+        }
+        let names = listing.files.iter().map(|(name, _)| name).chain(linked);
         let mut spellings: Vec<&String> = names
             .filter(|name| name.eq_ignore_ascii_case(SKILL_FILE))
             .collect();
@@ -250,7 +264,7 @@ impl Walker<'_> {
             entries,
             skill_file: None,
         };
-        (self.take)(Step::Unit(unit))?;
+        (self.take)(Step::Unit(unit, self.looked_at_ns))?;
         self.children(rel_path, archived, &listing.folders, reach)
     }
 
@@ -296,152 +310,5 @@ impl Walker<'_> {
             }
         }
         Ok(())
-    }
-
-    fn skill(
-        &mut self,
-        rel_path: &str,
-        archived: bool,
-        stat: Stat,
-        listing: Listing,
-        name: &str,
-        reach: Reach,
-    ) -> Result<()> {
-        let mut entries = Vec::with_capacity(listing.files.len() + listing.folders.len());
-        // A skill that is itself a root shares its folder with categories.
-        let (own, categories): (Vec<String>, Vec<String>) = listing
-            .folders
-            .into_iter()
-            .partition(|folder| rel_path != "." || SUPPORT_FOLDERS.contains(&folder.as_str()));
-        let listing = Listing {
-            folders: own,
-            ..listing
-        };
-        self.package(rel_path, "", listing, &mut entries)?;
-        if entries.len() > MAX_ENTRIES {
-            entries.truncate(MAX_ENTRIES);
-            self.find(
-                rel_path,
-                self.absolute(rel_path),
-                WalkCode::TooManyFiles,
-                format!("more than {MAX_ENTRIES} files; the rest is not mirrored"),
-            )?;
-        }
-        entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        let skill_file = entries.iter().position(|entry| entry.name == name);
-        if let Some(entry) = skill_file.and_then(|index| entries.get_mut(index))
-            && entry.kind == EntryKind::Link
-            && let Ok(metadata) = fs::metadata(self.absolute(rel_path).join(name))
-        {
-            *entry = Entry {
-                kind: EntryKind::Followed,
-                name: name.to_owned(),
-                stat: Stat::from(&metadata),
-            };
-        }
-        let unit = Unit {
-            rel_path: rel_path.to_owned(),
-            archived,
-            stat,
-            entries,
-            skill_file,
-        };
-        (self.take)(Step::Unit(unit))?;
-        self.children(rel_path, archived, &categories, reach)
-    }
-
-    /// Collects everything below a skill. `prefix` is the path from the skill's folder.
-    fn package(
-        &mut self,
-        rel_path: &str,
-        prefix: &str,
-        listing: Listing,
-        entries: &mut Vec<Entry>,
-    ) -> Result<()> {
-        let path_of = |name: &str| {
-            if prefix.is_empty() {
-                name.to_owned()
-            } else {
-                format!("{prefix}/{name}")
-            }
-        };
-        for (name, stat) in listing.files {
-            let Some(stat) = stat else { continue };
-            if !prefix.is_empty() && name == SKILL_FILE {
-                let path = self.absolute(rel_path).join(path_of(&name));
-                self.find(
-                    rel_path,
-                    path,
-                    WalkCode::NestedSkill,
-                    format!("part of the skill in `{rel_path}`, not a skill of its own"),
-                )?;
-            }
-            entries.push(Entry {
-                kind: EntryKind::File,
-                name: path_of(&name),
-                stat,
-            });
-        }
-        for name in listing.links {
-            let name = path_of(&name);
-            if let Ok(metadata) = fs::symlink_metadata(self.absolute(rel_path).join(&name)) {
-                entries.push(Entry {
-                    kind: EntryKind::Link,
-                    name,
-                    stat: Stat::from(&metadata),
-                });
-            }
-        }
-        for name in listing.folders {
-            if entries.len() > MAX_ENTRIES {
-                return Ok(());
-            }
-            if prefix.split('/').count() > MAX_DEPTH {
-                let path = self.absolute(rel_path).join(path_of(&name));
-                let message = format!("more than {MAX_DEPTH} folders deep; not mirrored");
-                self.find(rel_path, path, WalkCode::TooDeep, message)?;
-                continue;
-            }
-            self.package_folder(rel_path, &path_of(&name), entries)?;
-        }
-        Ok(())
-    }
-
-    fn package_folder(
-        &mut self,
-        rel_path: &str,
-        name: &str,
-        entries: &mut Vec<Entry>,
-    ) -> Result<()> {
-        let path = self.absolute(rel_path).join(name);
-        match fs::symlink_metadata(&path).and_then(|metadata| Ok((metadata, list(&path)?))) {
-            Ok((metadata, listing)) => {
-                entries.push(Entry {
-                    kind: EntryKind::Folder,
-                    name: name.to_owned(),
-                    stat: Stat::from(&metadata),
-                });
-                self.report_nameless(rel_path, &listing)?;
-                self.package(rel_path, name, listing, entries)
-            }
-            Err(error) if is_not_there(&error) => Ok(()),
-            Err(error) => {
-                // Its stamps stay, so that opening it again is seen.
-                if let Ok(metadata) = fs::symlink_metadata(&path) {
-                    let stat = Stat::from(&metadata);
-                    entries.push(Entry {
-                        kind: EntryKind::Folder,
-                        name: name.to_owned(),
-                        stat,
-                    });
-                }
-                self.find(
-                    rel_path,
-                    path,
-                    WalkCode::FolderUnreadable,
-                    format!("the folder cannot be read: {error}"),
-                )
-            }
-        }
     }
 }

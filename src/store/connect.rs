@@ -49,6 +49,38 @@ pub(super) fn open(path: &Path, mode: Mode) -> Result<Connection> {
     Ok(connection)
 }
 
+/// Opens a database on a read-only medium. Only right when no log with content lies beside it: SQLite
+/// then takes the file as it is, and makes none of the files it would need to see other writers.
+///
+/// # Errors
+/// As [`open`].
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one file that opens connections"
+)]
+pub(super) fn open_immutable(path: &Path, mode: Mode) -> Result<Connection> {
+    let mut uri = "file:".to_owned();
+    for byte in path.to_string_lossy().bytes() {
+        match byte {
+            b'%' | b'?' | b'#' => uri.extend(['%', hex(byte >> 4), hex(byte & 15)]),
+            _ if byte.is_ascii() => uri.push(char::from(byte)),
+            _ => uri.extend(['%', hex(byte >> 4), hex(byte & 15)]),
+        }
+    }
+    uri.push_str("?immutable=1");
+    let access = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection =
+        Connection::open_with_flags(uri, access).map_err(Error::database("open the file"))?;
+    configure(&mut connection, mode).map_err(Error::database("set up a connection"))?;
+    Ok(connection)
+}
+
+fn hex(nibble: u8) -> char {
+    char::from_digit(u32::from(nibble), 16).unwrap_or('0')
+}
+
 fn configure(connection: &mut Connection, mode: Mode) -> rusqlite::Result<()> {
     // A fixed 0.5 ms nap beats SQLite's own schedule, which starves writers for seconds under load;
     // the jitter keeps eight processes that wake together from meeting again.

@@ -35,6 +35,10 @@ impl Store {
         match fs::hard_link(&building.path, &place) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
+            // Not every file system has hard links. The lock keeps others from publishing meanwhile.
+            Err(_) if !place.exists() => {
+                fs::rename(&building.path, &place).map_err(Error::io("create", &place))?;
+            }
             Err(error) => return Err(Error::io("create", place)(error)),
         }
         File::open(home)

@@ -1,6 +1,6 @@
 //! Changes, revisions and the bytes they hold. Appended to, never rewritten.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use super::{Store, Tx};
 use crate::error::{Error, Result};
@@ -167,21 +167,6 @@ impl Store {
                 })
             })
             .map_err(Error::database("add up what the history holds"))
-    }
-
-    /// Returns the bytes with this hash as they were stored: codec, size before compression, bytes.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub fn find_blob(&self, hash: &str) -> Result<Option<(String, u64, Vec<u8>)>> {
-        const SELECT: &str = "SELECT codec, size, bytes FROM blob WHERE hash = ?1";
-        let query = || {
-            let mut statement = self.connection.prepare_cached(SELECT)?;
-            statement
-                .query_row([hash], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-                .optional()
-        };
-        query().map_err(Error::database("read kept bytes"))
     }
 }
 

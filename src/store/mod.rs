@@ -18,7 +18,7 @@ mod units;
 use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
 use crate::error::{Error, Result};
 use crate::time::Timestamp;
@@ -38,7 +38,7 @@ pub use query::{
 };
 pub use roots::{RootCounts, RootRow};
 pub use skills::{KnownSkill, Place};
-pub use statement::{Rows, Value};
+pub use statement::{RowSink, Value};
 pub use units::UnitRow;
 
 /// The database file's name in the library's home.
@@ -114,8 +114,15 @@ impl Store {
         if !path.exists() {
             return Err(Error::NoLibrary { path });
         }
-        let connection = connect::open(&path, mode)?;
-        if migrate::is_outdated(&connection, &path)? {
+        let mut connection = connect::open(&path, mode)?;
+        let is_outdated = match migrate::is_outdated(&connection, &path) {
+            Err(Error::Database { source, .. }) if needs_writing(&source) && !has_log(&path) => {
+                connection = connect::open_immutable(&path, mode)?;
+                migrate::is_outdated(&connection, &path)?
+            }
+            answer => answer?,
+        };
+        if is_outdated {
             drop(connection);
             let mut writer = connect::open(&path, Mode::ReadWrite)?;
             migrate::migrate(&mut writer, &path, now)?;
@@ -148,6 +155,20 @@ impl Store {
         self.has_written = true;
         write(&mut self.connection, work)
     }
+}
+
+/// Reading in WAL mode needs a file for the readers' marks, which a read-only medium cannot hold.
+fn needs_writing(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen)
+    )
+}
+
+fn has_log(path: &Path) -> bool {
+    let mut log = path.to_path_buf().into_os_string();
+    log.push("-wal");
+    std::fs::metadata(log).is_ok_and(|metadata| metadata.len() > 0)
 }
 
 fn write<T>(connection: &mut Connection, work: impl FnOnce(&Tx<'_>) -> Result<T>) -> Result<T> {

@@ -40,6 +40,10 @@ pub struct RootCounts {
     pub nested: u64,
     /// Rows whose folder vanished.
     pub missing: u64,
+    /// Things named like a skill file that lead to none: dead links, pipes.
+    pub unreachable: u64,
+    /// Findings that are errors.
+    pub errors: u64,
 }
 
 impl RootCounts {
@@ -51,6 +55,8 @@ impl RootCounts {
         self.refused += other.refused;
         self.nested += other.nested;
         self.missing += other.missing;
+        self.unreachable += other.unreachable;
+        self.errors += other.errors;
     }
 }
 
@@ -97,7 +103,9 @@ impl Store {
               (SELECT count(*) FROM manifest m JOIN skill s ON s.id = m.skill_id
                WHERE m.parse_status = 'unreadable' AND s.root_id = ?1 AND s.missing_since IS NULL AND s.removed_at IS NULL),
               (SELECT count(*) FROM diagnostic WHERE root_id = ?1 AND code = 'nested-skill'),
-              (SELECT count(*) FROM skill WHERE root_id = ?1 AND missing_since IS NOT NULL AND removed_at IS NULL)";
+              (SELECT count(*) FROM skill WHERE root_id = ?1 AND missing_since IS NOT NULL AND removed_at IS NULL),
+              (SELECT count(*) FROM diagnostic WHERE root_id = ?1 AND severity = 'error' AND skill_id IS NULL AND path LIKE '%/SKILL.md'),
+              (SELECT count(*) FROM diagnostic WHERE root_id = ?1 AND severity = 'error')";
         let read = |row: &Row<'_>| {
             let (lives, missing): (u64, u64) = (row.get(0)?, row.get(5)?);
             Ok(RootCounts {
@@ -107,6 +115,8 @@ impl Store {
                 refused: row.get(3)?,
                 nested: row.get(4)?,
                 missing,
+                unreachable: row.get(6)?,
+                errors: row.get(7)?,
             })
         };
         let query = || {

@@ -20,41 +20,42 @@ pub enum Value {
     Blob(usize),
 }
 
-/// The result of a statement.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Rows {
-    /// Column names in order.
-    pub columns: Vec<String>,
-    /// The rows in order.
-    pub rows: Vec<Vec<Value>>,
+/// Takes the rows of a statement one by one.
+pub struct RowSink<'s> {
+    /// Called once, with the column names in order.
+    pub columns: &'s mut dyn FnMut(&[String]) -> Result<()>,
+    /// Called for each row.
+    pub row: &'s mut dyn FnMut(&[Value]) -> Result<()>,
 }
 
 impl Store {
-    /// Runs one statement and returns its rows. Open the store with [`Store::open_query`]: then
-    /// SQLite itself refuses every statement that would write.
+    /// Runs one statement and hands its rows over without holding them. Open the store with
+    /// [`Store::open_query`]: then SQLite itself refuses every statement that would write.
     ///
     /// # Errors
-    /// [`Error::Sql`] with SQLite's words when it refuses the statement.
-    pub fn run_statement(&self, sql: &str) -> Result<Rows> {
+    /// [`Error::Sql`] with SQLite's words when it refuses the statement, or what the sink returns.
+    pub fn run_statement(&self, sql: &str, sink: &mut RowSink<'_>) -> Result<()> {
         let refused = |error: rusqlite::Error| Error::Sql {
             message: words(&error),
         };
         let mut statement = self.connection.prepare(sql).map_err(refused)?;
-        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
         if !statement.readonly() {
             return Err(Error::Sql {
                 message: ONLY_READS.to_owned(),
             });
         }
-        let mut rows = Vec::new();
+        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
+        (sink.columns)(&columns)?;
+        let mut values = Vec::with_capacity(columns.len());
         let mut result = statement.query([]).map_err(refused)?;
         while let Some(row) = result.next().map_err(refused)? {
-            let values = (0..columns.len())
-                .map(|index| row.get_ref(index).map(from_sql))
-                .collect::<rusqlite::Result<Vec<_>>>();
-            rows.push(values.map_err(refused)?);
+            values.clear();
+            for index in 0..columns.len() {
+                values.push(row.get_ref(index).map(from_sql).map_err(refused)?);
+            }
+            (sink.row)(&values)?;
         }
-        Ok(Rows { columns, rows })
+        Ok(())
     }
 }
 

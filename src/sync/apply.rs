@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use super::found::{Found, ReadSkill, SkillFacts, folder_path};
-use super::plan::{Fate, RootPlan};
+use super::plan::{Cause, Fate, RootPlan};
 use crate::error::Result;
 use crate::library::{Entry, EntryKind, RootKind, WalkFinding};
 use crate::skill::{ParseStatus, Severity};
@@ -70,6 +70,18 @@ pub(super) fn apply_root(
     Ok(ids)
 }
 
+/// Takes moved skills out of their old places, in whichever root: before anything is written, because
+/// the old place may be a category now.
+pub(super) fn vacate(tx: &Tx<'_>, plan: &RootPlan) -> Result<()> {
+    for fate in &plan.fates {
+        if let Fate::Moved(known) = fate {
+            tx.remove_unit(known.root_id, &known.rel_path)?;
+            tx.clear_diagnostics(known.root_id, &known.rel_path)?;
+        }
+    }
+    Ok(())
+}
+
 /// Notes a folder that cannot be looked into, without stamps: each sync tries it again.
 pub(super) fn note_closed(tx: &Tx<'_>, root_id: i64, rel_path: &str) -> Result<()> {
     tx.put_unit(
@@ -106,10 +118,21 @@ fn apply_found(
         Fate::New => add_skill(tx, root, found, now).map(Some),
         Fate::Same(known) if rewrite == Rewrite::Differing => Ok(Some(known.id)),
         Fate::Same(known) | Fate::Touched(known) => {
-            write_skill(tx, root, found, known.id).map(|()| Some(known.id))
+            write_skill(tx, root, found, known.id)?;
+            if rewrite == Rewrite::All {
+                // What an earlier budget left out can be kept now.
+                tx.queue_capture(known.id)?;
+            }
+            Ok(Some(known.id))
         }
-        Fate::Changed(known) => {
-            if is_edit(known, found) {
+        Fate::Closed(known) => {
+            tx.clear_diagnostics(root.id, &found.unit.rel_path)?;
+            put_unit(tx, root.id, found, Some(known.id))?;
+            put_own_findings(tx, root, found, known.id)?;
+            Ok(Some(known.id))
+        }
+        Fate::Changed(known, cause) => {
+            if *cause == Cause::Edit {
                 tx.mark_edited_by_hand(known.id, now)?;
             }
             write_skill(tx, root, found, known.id)?;
@@ -124,6 +147,12 @@ fn apply_found(
                 "the folder is there again",
                 now,
             )?;
+            let is_other = found
+                .facts()
+                .is_some_and(|facts| known.content_hash.as_ref() != Some(&facts.content_hash));
+            if is_other {
+                tx.mark_edited_by_hand(known.id, now)?;
+            }
             follow_zone(tx, known, found, now)?;
             write_skill(tx, root, found, known.id)?;
             tx.queue_capture(known.id)?;
@@ -131,17 +160,6 @@ fn apply_found(
         }
         Fate::Moved(known) => move_skill(tx, root, found, known, now).map(Some),
     }
-}
-
-/// Says whether somebody changed the skill. A file that cannot be read, or can be read again, is none.
-fn is_edit(known: &KnownSkill, found: &Found) -> bool {
-    let Some(facts) = found.facts() else {
-        return false;
-    };
-    let is_same_text = known.content_hash.as_ref() == Some(&facts.content_hash);
-    let is_same_tree = known.tree_hash.as_ref() == Some(&facts.tree_hash);
-    let was_closed = known.parse_status.as_deref() == Some("unreadable");
-    !(is_same_text && is_same_tree && was_closed)
 }
 
 /// Adds a skill nobody knew; returns its row id.
@@ -171,8 +189,6 @@ fn move_skill(
     known: &KnownSkill,
     now: Timestamp,
 ) -> Result<i64> {
-    tx.remove_unit(known.root_id, &known.rel_path)?;
-    tx.clear_diagnostics(known.root_id, &known.rel_path)?;
     tx.move_skill(
         known.id,
         Place {
@@ -288,10 +304,20 @@ fn write_fresh_skill(tx: &Tx<'_>, root: &RootRow, found: &Found, id: i64) -> Res
         }
         None => {}
     }
-    found
-        .findings
-        .iter()
-        .try_for_each(|finding| put_walk_finding(tx, root.id, Some(id), finding))
+    put_walk_findings(tx, root, found, id)
+}
+
+fn put_walk_findings(tx: &Tx<'_>, root: &RootRow, found: &Found, id: i64) -> Result<()> {
+    let mut findings = found.findings.iter();
+    findings.try_for_each(|finding| put_walk_finding(tx, root.id, Some(id), finding))
+}
+
+/// Writes what reading and walking a skill found, and nothing else of it.
+fn put_own_findings(tx: &Tx<'_>, root: &RootRow, found: &Found, id: i64) -> Result<()> {
+    if let Some(facts) = found.facts() {
+        put_text_findings(tx, root, found, facts, id)?;
+    }
+    put_walk_findings(tx, root, found, id)
 }
 
 /// Keeps what an earlier read said; a file that was never read gets an empty row.

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::library::Root;
 use crate::library::walk::{Reach, Request};
 use crate::store::{self, KnownSkill, LibraryLock, RootRow, Store, Tx};
-use crate::time::{Timestamp, file_clock_ns};
+use crate::time::Timestamp;
 use apply::Rewrite;
 use plan::{Fate, RootPlan};
 use scan::{Depth, Read};
@@ -87,20 +87,18 @@ pub fn sync(
     progress: &dyn Progress,
 ) -> Result<Report> {
     let roots = selection.roots();
+    if options.dry_run {
+        return rehearse(home, selection, options, now, progress);
+    }
+    if roots.is_empty() && !home.join(store::FILE_NAME).exists() {
+        return Ok(Report::default());
+    }
     let _lock = LibraryLock::take(home, || progress.waiting())?;
     store::remove_leftovers(home);
     if let Some(mut store) = Store::open(home, now)? {
         return sync_existing(&mut store, selection, options, now, progress);
     }
     check_new_roots(roots, &[])?;
-    if roots.is_empty() {
-        return Ok(Report::default());
-    }
-    if options.dry_run {
-        let scratch = tempfile::tempdir().map_err(Error::io("create", "a temporary folder"))?;
-        let fresh = sync_fresh(scratch.path(), roots, now, progress)?;
-        return dry_run_of_fresh(scratch.path(), fresh.unwrap_or_default(), now);
-    }
     let fresh = sync_fresh(home, roots, now, progress)?;
     let Some(mut store) = Store::open(home, now)? else {
         return Err(Error::NoLibrary {
@@ -114,13 +112,32 @@ pub fn sync(
     }
 }
 
-/// What a first sync would do, told from a scratch library that is thrown away.
-fn dry_run_of_fresh(scratch: &Path, report: Report, now: Timestamp) -> Result<Report> {
+/// Says what a sync would do. Takes no lock and writes nothing; a first sync is tried out in a scratch
+/// library that is thrown away.
+fn rehearse(
+    home: &Path,
+    selection: Selection<'_>,
+    options: Options,
+    now: Timestamp,
+    progress: &dyn Progress,
+) -> Result<Report> {
+    match Store::open_read(home, now) {
+        Ok(mut store) => return sync_existing(&mut store, selection, options, now, progress),
+        Err(Error::NoLibrary { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    let roots = selection.roots();
+    check_new_roots(roots, &[])?;
+    if roots.is_empty() {
+        return Ok(Report::default());
+    }
+    let scratch = tempfile::tempdir().map_err(Error::io("create", "a temporary folder"))?;
+    let report = sync_fresh(scratch.path(), roots, now, progress)?.unwrap_or_default();
     let report = Report {
         wrote: false,
         ..report
     };
-    match Store::open(scratch, now)? {
+    match Store::open(scratch.path(), now)? {
         Some(store) => count(&store, report, Selection::Known(&[])),
         None => Ok(report),
     }
@@ -133,7 +150,6 @@ fn sync_fresh(
     now: Timestamp,
     progress: &dyn Progress,
 ) -> Result<Option<Report>> {
-    let looked_at_ns = file_clock_ns();
     progress.begin("reading", None);
     let report = Store::create(home, |tx| {
         let mut report = Report {
@@ -143,7 +159,7 @@ fn sync_fresh(
         for root in roots {
             let mut row = row_of(root);
             row.id = tx.ensure_root(&row, now)?;
-            fill_root(tx, &row, &mut report, looked_at_ns, now, progress)?;
+            fill_root(tx, &row, &mut report, now, progress)?;
         }
         tx.raise_generation()?;
         Ok(report)
@@ -156,7 +172,6 @@ fn fill_root(
     tx: &Tx<'_>,
     root: &RootRow,
     report: &mut Report,
-    looked_at_ns: i64,
     now: Timestamp,
     progress: &dyn Progress,
 ) -> Result<()> {
@@ -168,7 +183,7 @@ fn fill_root(
         is_known: &|_| false,
     };
     let mut buffer = Vec::new();
-    scan::walk_reading(&request, looked_at_ns, &mut buffer, &mut |step| {
+    scan::walk_reading(&request, &mut buffer, &mut |step| {
         match step {
             Read::Found(mut found) if found.skill.is_some() => {
                 let id = apply::add_skill(tx, root, &found, now)?;
@@ -206,11 +221,10 @@ fn sync_existing(
     } else {
         Depth::Stat
     };
-    let looked_at_ns = file_clock_ns();
     let mut plans = Vec::with_capacity(rows.len());
     progress.begin("reading", None);
     for root in rows {
-        let scan = scan::scan(store, &root, depth, looked_at_ns)?;
+        let scan = scan::scan(store, &root, depth)?;
         progress.advance(scan.found.len() as u64);
         plans.push(plan::plan_root(store, root, scan)?);
     }
@@ -277,6 +291,7 @@ fn write(
             empty_mirror(tx, plans)?;
         }
         tx.raise_generation()?;
+        plans.iter().try_for_each(|plan| apply::vacate(tx, plan))?;
         plans
             .iter()
             .map(|plan| apply::apply_root(tx, plan, rewrite, now))

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::found::{Found, ReadSkill, folder_path, hash_of};
+use super::found::{Found, ReadSkill, SkillFacts, folder_path, hash_of};
 use super::scan::{RootScan, is_same_listing};
 use crate::error::Result;
 use crate::library::{EntryKind, WalkCode, files, unit};
@@ -37,12 +37,24 @@ pub(super) enum Fate {
     Back(KnownSkill),
     /// A skill that lay elsewhere until now.
     Moved(KnownSkill),
-    /// A skill with other content.
-    Changed(KnownSkill),
+    /// A skill with other content, or that reads otherwise than before.
+    Changed(KnownSkill, Cause),
+    /// A skill with the same text and a folder in it that is closed to us: what was known of its files
+    /// stays as it was.
+    Closed(KnownSkill),
     /// A skill with the same content and other stamps.
     Touched(KnownSkill),
     /// A skill that is as it was.
     Same(KnownSkill),
+}
+
+/// Why a skill changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// Somebody changed a file of it: automation leaves it alone from then on.
+    Edit,
+    /// The same bytes read otherwise: the file was closed to us, or is open again.
+    Reading,
 }
 
 /// A vanishing of more than half of a root looks like an unmounted disk when it is more than this
@@ -105,14 +117,27 @@ fn fate_of(store: &Store, root: &RootRow, found: &Found) -> Result<Fate> {
         ReadSkill::Failed(..) if known.parse_status.as_deref() == Some("unreadable") => {
             return Ok(Fate::Same(known));
         }
-        ReadSkill::Failed(..) => return Ok(Fate::Changed(known)),
+        ReadSkill::Failed(..) => return Ok(Fate::Changed(known, Cause::Reading)),
         ReadSkill::Read(facts) => facts,
     };
+    if known.content_hash.is_none() {
+        return fate_without_mirror(store, found, facts, known);
+    }
     let is_same_text = known.content_hash.as_deref() == Some(&facts.content_hash);
+    let has_closed_folder = found
+        .findings
+        .iter()
+        .any(|finding| finding.code == WalkCode::FolderUnreadable);
+    if has_closed_folder && is_same_text {
+        return Ok(if is_same {
+            Fate::Same(known)
+        } else {
+            Fate::Closed(known)
+        });
+    }
     let is_same_tree = known.tree_hash.as_deref() == Some(&facts.tree_hash);
-    let is_same_status = known.parse_status.as_deref() == Some(facts.text.status.as_str());
-    if !is_same_text || !is_same_tree || !is_same_status {
-        return Ok(Fate::Changed(known));
+    if !is_same_text || !is_same_tree {
+        return Ok(Fate::Changed(known, Cause::Edit));
     }
     let is_changed = match listing {
         Some(packed) => {
@@ -121,10 +146,31 @@ fn fate_of(store: &Store, root: &RootRow, found: &Found) -> Result<Fate> {
         }
         None => false,
     };
-    Ok(match (is_changed, is_same) {
-        (true, _) => Fate::Changed(known),
-        (false, true) => Fate::Same(known),
-        (false, false) => Fate::Touched(known),
+    let is_same_status = known.parse_status.as_deref() == Some(facts.text.status.as_str());
+    Ok(match (is_changed, is_same_status, is_same) {
+        (true, _, _) => Fate::Changed(known, Cause::Edit),
+        (false, false, _) => Fate::Changed(known, Cause::Reading),
+        (false, true, true) => Fate::Same(known),
+        (false, true, false) => Fate::Touched(known),
+    })
+}
+
+/// A skill whose mirror was lost is compared with the history instead.
+fn fate_without_mirror(
+    store: &Store,
+    found: &Found,
+    facts: &SkillFacts,
+    known: KnownSkill,
+) -> Result<Fate> {
+    let kept = store.kept_of(known.id)?;
+    let is_kept = kept
+        .iter()
+        .any(|(path, kept)| path == found.file_name() && kept.hash == facts.content_hash);
+    let was_never_read = known.parse_status.is_some();
+    Ok(match (is_kept, was_never_read) {
+        (true, _) => Fate::Touched(known),
+        (false, true) => Fate::Changed(known, Cause::Reading),
+        (false, false) => Fate::Changed(known, Cause::Edit),
     })
 }
 

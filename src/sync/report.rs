@@ -110,7 +110,7 @@ impl Report {
     /// Returns the number of skill files found on disk.
     #[must_use]
     pub fn files_found(&self) -> u64 {
-        self.counts.present + self.counts.nested
+        self.counts.present + self.counts.nested + self.counts.unreachable
     }
 
     /// Returns the number of skills that were loaded.
@@ -122,7 +122,8 @@ impl Report {
     /// Says whether something has to be looked at: a refused file, or an error of the walk.
     #[must_use]
     pub fn has_errors(&self) -> bool {
-        !self.refused.is_empty()
+        self.counts.errors > 0
+            || !self.refused.is_empty()
             || self
                 .walk
                 .iter()
@@ -172,12 +173,13 @@ impl Report {
                 self.unchanged += 1;
                 return;
             }
+            Fate::Closed(_) => self.unchanged += 1,
             Fate::New => self.added.push(Touched {
                 id,
                 name,
                 path: path.clone(),
             }),
-            Fate::Changed(known) => self.changed.push(Touched {
+            Fate::Changed(known, _) => self.changed.push(Touched {
                 id: known.id,
                 name,
                 path: path.clone(),

@@ -17,7 +17,6 @@ pub(super) fn rewalk(
     root: &RootRow,
     mut scan: RootScan,
     dirty: &[Dirty],
-    looked_at_ns: i64,
 ) -> Result<Option<RootScan>> {
     let has_categories = dirty.iter().any(|dirty| dirty.skill_id.is_none());
     let known = if has_categories {
@@ -41,7 +40,7 @@ pub(super) fn rewalk(
             is_known: &is_known,
         };
         let first = scan.found.len();
-        if walk_into(&mut scan, &request, looked_at_ns)? == End::NeedsWholeRoot {
+        if walk_into(&mut scan, &request)? == End::NeedsWholeRoot {
             return Ok(None);
         }
         let walked = scan.found.get_mut(first..).unwrap_or_default();

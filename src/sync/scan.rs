@@ -2,14 +2,14 @@
 //! where an answer differs.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use super::found::{Found, folder_path, hash_of};
 use super::rewalk;
 use crate::error::Result;
+use crate::library::files::open_folder;
 use crate::library::unit::{Probe, probe};
 use crate::library::walk::{End, Reach, Request, Step, walk};
 use crate::library::{WalkCode, WalkFinding};
@@ -68,13 +68,8 @@ pub(super) struct Dirty {
 ///
 /// # Errors
 /// [`crate::Error::Database`]. A root that cannot be read is in the scan, not an error.
-pub(super) fn scan(
-    store: &Store,
-    root: &RootRow,
-    depth: Depth,
-    looked_at_ns: i64,
-) -> Result<RootScan> {
-    let folder = match File::open(&root.path) {
+pub(super) fn scan(store: &Store, root: &RootRow, depth: Depth) -> Result<RootScan> {
+    let folder = match open_folder(&root.path) {
         Ok(folder) => folder,
         Err(error)
             if matches!(
@@ -92,11 +87,11 @@ pub(super) fn scan(
         }
     };
     if depth == Depth::Everything {
-        return whole(store, root, looked_at_ns);
+        return whole(store, root);
     }
     let probed = probe_all(store, root, &folder)?;
     if probed.units == 0 {
-        return whole(store, root, looked_at_ns);
+        return whole(store, root);
     }
     // Behind a link, only a walk of the whole root can say which of several ways counts.
     let mut touched = probed
@@ -105,7 +100,7 @@ pub(super) fn scan(
         .map(|dirty| &dirty.rel_path)
         .chain(probed.lost.iter().map(|(path, _)| path));
     if touched.any(|rel_path| rewalk::leads_through_link(&root.path, rel_path)) {
-        return whole(store, root, looked_at_ns);
+        return whole(store, root);
     }
     let mut scan = RootScan {
         unknown: probed.unknown,
@@ -122,9 +117,9 @@ pub(super) fn scan(
     if probed.dirty.is_empty() {
         return Ok(scan);
     }
-    match rewalk::rewalk(store, root, scan, &probed.dirty, looked_at_ns)? {
+    match rewalk::rewalk(store, root, scan, &probed.dirty)? {
         Some(scan) => Ok(scan),
-        None => whole(store, root, looked_at_ns),
+        None => whole(store, root),
     }
 }
 
@@ -145,7 +140,7 @@ fn lost_root(store: &Store, root: &RootRow) -> Result<RootScan> {
     Ok(scan)
 }
 
-fn probe_all(store: &Store, root: &RootRow, folder: &File) -> Result<Probed> {
+fn probe_all(store: &Store, root: &RootRow, folder: &OwnedFd) -> Result<Probed> {
     let mut probed = Probed::default();
     let mut path = Vec::with_capacity(256);
     let mut racy = Vec::new();
@@ -240,7 +235,7 @@ fn is_racily_changed(
 }
 
 /// Walks and reads the whole root and compares it with every row.
-fn whole(store: &Store, root: &RootRow, looked_at_ns: i64) -> Result<RootScan> {
+fn whole(store: &Store, root: &RootRow) -> Result<RootScan> {
     let mut scan = RootScan::default();
     let request = Request {
         root: &root.path,
@@ -249,7 +244,7 @@ fn whole(store: &Store, root: &RootRow, looked_at_ns: i64) -> Result<RootScan> {
         reach: Reach::Deep,
         is_known: &|_| false,
     };
-    walk_into(&mut scan, &request, looked_at_ns)?;
+    walk_into(&mut scan, &request)?;
     let found: HashMap<&str, bool> = scan
         .found
         .iter()
@@ -292,13 +287,9 @@ pub(super) fn is_below(path: &str, folder: &str) -> bool {
             .is_some_and(|rest| rest.starts_with('/'))
 }
 
-pub(super) fn walk_into(
-    scan: &mut RootScan,
-    request: &Request<'_>,
-    looked_at_ns: i64,
-) -> Result<End> {
+pub(super) fn walk_into(scan: &mut RootScan, request: &Request<'_>) -> Result<End> {
     let mut buffer = Vec::new();
-    walk_reading(request, looked_at_ns, &mut buffer, &mut |step| {
+    walk_reading(request, &mut buffer, &mut |step| {
         match step {
             Read::Found(found) => scan.found.push(*found),
             Read::Finding(finding) => scan.findings.push(finding),
@@ -318,7 +309,6 @@ pub(super) enum Read {
 /// Walks and reads, handing over each folder together with what the walk had to say about it.
 pub(super) fn walk_reading(
     request: &Request<'_>,
-    looked_at_ns: i64,
     buffer: &mut Vec<u8>,
     take: &mut dyn FnMut(Read) -> Result<()>,
 ) -> Result<End> {
@@ -331,7 +321,7 @@ pub(super) fn walk_reading(
             Ok(())
         }
         Step::Unknown(finding) => take(Read::Unknown(finding)),
-        Step::Unit(unit) => {
+        Step::Unit(unit, looked_at_ns) => {
             let mut found = Found::read(root, unit, looked_at_ns, buffer);
             let rel_path = found.unit.rel_path.clone();
             found.findings = waiting

@@ -111,7 +111,11 @@ fn named_roots(context: &Context, args: &Args) -> Result<Vec<Root>> {
         roots.push(labelled_root(config, labelled)?);
     }
     for name in &args.clients {
-        roots.extend(client_roots(config, name)?.into_iter().map(as_known));
+        let found = client_roots(config, name)?
+            .into_iter()
+            .map(as_known)
+            .collect();
+        roots.extend(outermost(context, found, &known));
     }
     if roots.is_empty() {
         let clients = args.clients.join(", ");
@@ -155,14 +159,44 @@ fn configured_roots(context: &Context) -> Result<Vec<Root>> {
             ));
         }
     }
-    for name in &config.clients {
-        roots.extend(client_roots(config, &name.value)?);
+    if !config.clients.is_empty() {
+        let known = known_roots(context)?;
+        for name in &config.clients {
+            let found = client_roots(config, &name.value)?;
+            roots.extend(outermost(context, found, &known));
+        }
     }
     let own = config.home.value.join("skills");
     if own.is_dir() {
         roots.push(config.root(&own, RootKind::Local));
     }
     Ok(without_doubles(roots))
+}
+
+/// Leaves out folders of a client that lie inside another root: they are synced as part of it.
+fn outermost(context: &Context, found: Vec<Root>, known: &[Root]) -> Vec<Root> {
+    let all: Vec<PathBuf> = found
+        .iter()
+        .chain(known)
+        .map(|root| root.path.clone())
+        .collect();
+    let is_inside = |path: &Path| {
+        all.iter()
+            .find(|other| *other != path && path.starts_with(other))
+    };
+    let keep = |root: &Root| match is_inside(&root.path) {
+        Some(outer) => {
+            let words = format!(
+                "{} is synced as part of {}.",
+                root.path.display(),
+                outer.display()
+            );
+            context.out.say(&words);
+            false
+        }
+        None => true,
+    };
+    found.into_iter().filter(keep).collect()
 }
 
 fn without_doubles(roots: Vec<Root>) -> Vec<Root> {

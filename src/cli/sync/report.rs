@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::cli::findings::{self, Line};
-use crate::cli::output::{Output, Style, grouped, plural, size};
+use crate::cli::output::{Output, Style, clean, grouped, plural, size};
 use crate::error::Result;
 use crate::library::WalkFinding;
 use crate::skill::Severity;
@@ -22,6 +22,7 @@ pub(super) fn tell(out: &mut Output, report: &Report, dry_run: bool) -> Result<(
         out.warn(&held_back_words(out, held));
     }
     for (old, new, name) in &report.relink {
+        let name = clean(name);
         out.say(&format!("`{name}` is new here, and a skill of that name vanished. If it is the same one: skilldb relink '#{old}' '#{new}'"));
     }
     tell_kept(out, report);
@@ -77,6 +78,7 @@ fn tell_some<T>(
 ) {
     for skill in skills.iter().take(SHOWN) {
         let (name, rest) = parts(skill);
+        let (name, rest) = (clean(&name), clean(&rest));
         out.say(&format!(
             "{} {name}  {}",
             out.paint_err(style, sign),
@@ -181,7 +183,7 @@ fn held_back_words(out: &Output, held: &HeldBack) -> String {
     format!(
         "{error} {lost} of {} in {} are not there: {reason}; none was marked as missing\n{hint} mount the disk and sync again; if they are really gone: skilldb sync --allow-mass-delete",
         grouped(held.of),
-        held.root.display()
+        clean(&held.root.to_string_lossy())
     )
 }
 
@@ -220,6 +222,12 @@ fn count_line(report: &Report, dry_run: bool) -> String {
     }
     if counts.refused > 0 {
         line = format!("{line}, {} refused", grouped(counts.refused));
+    }
+    if counts.unreachable > 0 {
+        line = format!(
+            "{line}, {} dead links or no files",
+            grouped(counts.unreachable)
+        );
     }
     if counts.nested > 0 {
         line = format!("{line}, {} inside other skills", grouped(counts.nested));
@@ -275,6 +283,7 @@ pub(super) fn object(report: &Report) -> Value {
         "refused": report.counts.refused,
         "archived": report.counts.archived,
         "nested": report.counts.nested,
+        "unreachable": report.counts.unreachable,
         "missing_total": report.counts.missing,
         "unchanged": report.unchanged,
         "added": touched(&report.added),

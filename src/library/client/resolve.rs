@@ -45,6 +45,8 @@ pub struct Copy<'a> {
     pub name: &'a str,
     /// The absolute skill folder, the one that holds `SKILL.md`.
     pub folder: &'a Path,
+    /// Whether the folder is a link: some clients do not follow those.
+    pub is_linked: bool,
 }
 
 /// Returns the folders a client looks into, best rank first and each path once.
@@ -91,7 +93,7 @@ pub fn loaded_from(client: &Client, roots: &[ClientRoot], copies: &[Copy]) -> Ve
         .iter()
         .enumerate()
         .filter_map(|(index, copy)| {
-            let rank = best_rank(client, roots, copy.folder)?;
+            let rank = best_rank(client, roots, copy)?;
             Some((rank, copy.folder, index, copy.name))
         })
         .collect();
@@ -168,10 +170,11 @@ fn split_variable(template: &str) -> Option<(&str, &str, &str)> {
     Some((name, default, rest))
 }
 
-fn best_rank(client: &Client, roots: &[ClientRoot], folder: &Path) -> Option<u32> {
+fn best_rank(client: &Client, roots: &[ClientRoot], copy: &Copy) -> Option<u32> {
     roots
         .iter()
-        .filter(|root| reaches(client, root, folder))
+        .filter(|root| root.follows_links || !copy.is_linked)
+        .filter(|root| reaches(client, root, copy.folder))
         .map(|root| root.rank)
         .min()
 }

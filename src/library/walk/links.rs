@@ -2,12 +2,39 @@
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use super::{Reach, Walker};
 use crate::error::Result;
 use crate::library::finding::WalkCode;
 use crate::library::listing::parent_of;
 use crate::library::skip::is_skipped_folder;
+
+/// What a link in the place of a skill file leads to.
+pub(super) enum LinkedFile {
+    /// A regular file named like Markdown.
+    Markdown,
+    /// Another regular file.
+    Other(PathBuf),
+    /// Nothing, or no regular file.
+    None,
+}
+
+/// Finds out what a link in the place of a skill file leads to.
+pub(super) fn linked_file(link: &Path) -> LinkedFile {
+    match link.canonicalize() {
+        Ok(target) if !target.is_file() => LinkedFile::None,
+        Ok(target)
+            if target
+                .extension()
+                .is_some_and(|extension| extension.eq_ignore_ascii_case("md")) =>
+        {
+            LinkedFile::Markdown
+        }
+        Ok(target) => LinkedFile::Other(target),
+        Err(_) => LinkedFile::None,
+    }
+}
 
 impl Walker<'_> {
     /// Follows a link to a folder, unless it leads to a folder that contains it or to one that is

@@ -61,6 +61,7 @@ impl Machine {
             .map(|folder| Copy {
                 name: folder.rsplit('/').next().unwrap(),
                 folder: Path::new(*folder),
+                is_linked: false,
             })
             .collect();
         let loaded = self.ask(|around| loaded(find(client).unwrap(), around, &copies));
@@ -354,6 +355,29 @@ fn roots_the_caller_adds_take_part_by_their_rank() {
     .map(|folder| Copy {
         name: &folder[folder.len() - 4..],
         folder: Path::new(folder),
+        is_linked: false,
     });
     assert_eq!(loaded_from(client, &roots, &copies), [1, 2]);
+}
+
+#[test]
+fn a_linked_folder_is_not_loaded_by_a_client_that_follows_no_links() {
+    let client = find("openclaw").unwrap();
+    let root = ClientRoot {
+        client: "openclaw".to_owned(),
+        path: "/u/.openclaw/skills".into(),
+        scope: Scope::User,
+        rank: 0,
+        max_depth: None,
+        writable: true,
+        follows_links: false,
+    };
+    let copy = |is_linked| Copy {
+        name: "a",
+        folder: Path::new("/u/.openclaw/skills/a"),
+        is_linked,
+    };
+    let roots = [root];
+    assert_eq!(loaded_from(client, &roots, &[copy(false)]), [0]);
+    assert!(loaded_from(client, &roots, &[copy(true)]).is_empty());
 }

@@ -1,17 +1,17 @@
 //! What a sync costs: filling a new database, keeping bytes, finding nothing changed, one change.
 //! Each phase is timed on its own; the limit beside it is a walk that only lists and stats.
 
-mod corpus;
-
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion};
 use skilldb::library::walk::{Reach, Request, walk};
 use skilldb::library::{Root, RootKind};
 use skilldb::sync::{Options, Progress, Report, Selection, sync};
 use skilldb::time::Timestamp;
+
+use crate::corpus;
 
 const OPTIONS: Options = Options {
     rebuild: false,
@@ -115,7 +115,7 @@ fn list_only(root: &Path) -> usize {
     steps
 }
 
-fn benches(criterion: &mut Criterion) {
+pub(crate) fn benches(criterion: &mut Criterion) {
     for count in [100, 1_000, 10_000] {
         let library = Library::new(count);
         let mut group = criterion.benchmark_group("sync");
@@ -174,6 +174,3 @@ fn benches(criterion: &mut Criterion) {
         group.finish();
     }
 }
-
-criterion_group!(all, benches);
-criterion_main!(all);

@@ -1,16 +1,16 @@
 //! What reading a SKILL.md costs: as it should be, to be repaired, hostile. The limits beside it: the
 //! YAML parser alone on the same header, and SHA-256 of the same bytes, which a sync needs anyway.
 
-mod corpus;
-
 use std::hint::black_box;
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::Criterion;
 use granit_parser::Parser;
 use sha2::{Digest, Sha256};
 use skilldb::skill;
 
-fn benches(criterion: &mut Criterion) {
+use crate::corpus;
+
+pub(crate) fn benches(criterion: &mut Criterion) {
     let fine = corpus::skill_text(1);
     let broken = fine.replacen("Does the thing", "Does: the thing", 1);
     let bomb = format!(
@@ -45,6 +45,3 @@ fn benches(criterion: &mut Criterion) {
     }
     group.finish();
 }
-
-criterion_group!(all, benches);
-criterion_main!(all);

@@ -1,0 +1,10 @@
+//! Criterion benches, each beside its limit. `make bench` runs them all.
+
+mod corpus;
+mod format;
+mod sync;
+
+use criterion::{criterion_group, criterion_main};
+
+criterion_group!(all, format::benches, sync::benches);
+criterion_main!(all);

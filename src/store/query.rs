@@ -274,55 +274,35 @@ impl Store {
             .connection
             .query_row(MANIFEST, [id], manifest)
             .map_err(Error::database("read a skill"))?;
-        let part = |sql: &str, name: &'static str| {
-            (
-                format!("SELECT {sql} WHERE skill_id = ?1 ORDER BY 1, 2"),
-                name,
-            )
-        };
-        let (sql, name) = part("kind, value FROM skill_condition", "read conditions");
-        detail.conditions = self.rows(&sql, &[&id], |row| Ok((row.get(0)?, row.get(1)?)), name)?;
-        let (sql, name) = part(
-            "kind, name, description, required FROM skill_requirement",
-            "read requirements",
-        );
-        detail.requirements = self.rows(
-            &sql,
-            &[&id],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
-            name,
-        )?;
-        let (sql, name) = part("tag, skill_id FROM skill_tag", "read tags");
-        detail.tags = self.rows(&sql, &[&id], |row| row.get(0), name)?;
-        let (sql, name) = part(
-            "key, description, default_value, prompt FROM skill_config",
-            "read settings",
-        );
-        detail.config = self.rows(
-            &sql,
-            &[&id],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
-            name,
-        )?;
-        let (sql, name) = part(
-            "rel_path, kind, size, mode, link_target FROM skill_file",
-            "read files",
-        );
-        detail.files = self.rows(
-            &sql,
-            &[&id],
-            |row| {
-                Ok((
-                    row.get(0)?,
-                    row.get(1)?,
-                    row.get(2)?,
-                    row.get(3)?,
-                    row.get(4)?,
-                ))
-            },
-            name,
-        )?;
+        detail.conditions = self.part(id, "kind, value FROM skill_condition", |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+        let requirements = "kind, name, description, required FROM skill_requirement";
+        detail.requirements = self.part(id, requirements, |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        })?;
+        detail.tags = self.part(id, "tag, skill_id FROM skill_tag", |row| row.get(0))?;
+        let config = "key, description, default_value, prompt FROM skill_config";
+        detail.config = self.part(id, config, |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        })?;
+        let files = "rel_path, kind, size, mode, link_target FROM skill_file";
+        detail.files = self.part(id, files, |row| {
+            let (path, kind, size) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok((path, kind, size, row.get(3)?, row.get(4)?))
+        })?;
         Ok(detail)
+    }
+
+    /// Reads the rows of one skill from one of its tables. `what` is columns and table.
+    fn part<T>(
+        &self,
+        id: i64,
+        what: &str,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        let sql = format!("SELECT {what} WHERE skill_id = ?1 ORDER BY 1, 2");
+        self.rows(&sql, &[&id], read, "read a part of a skill")
     }
 
     /// Returns the skill files no client could load, each with its first error.

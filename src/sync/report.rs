@@ -1,8 +1,8 @@
 //! What a sync tells about itself.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::found::{Found, folder_path};
+use super::found::{Found, ReadSkill, folder_path};
 use super::plan::{Fate, RootPlan};
 use crate::library::{WalkCode, WalkFinding};
 use crate::skill::{Finding, Severity};
@@ -166,6 +166,11 @@ impl Report {
     pub(super) fn add_found(&mut self, root: &RootRow, found: &mut Found, fate: &Fate, id: i64) {
         let path = folder_path(&root.path, &found.unit.rel_path);
         let name = found.name(&root.path).to_owned();
+        let touched = |id| Touched {
+            id,
+            name: name.clone(),
+            path: path.clone(),
+        };
         match fate {
             Fate::SameFolder => return,
             Fate::Folder => {}
@@ -174,46 +179,37 @@ impl Report {
                 return;
             }
             Fate::Closed(_) => self.unchanged += 1,
-            Fate::New => self.added.push(Touched {
-                id,
-                name,
-                path: path.clone(),
-            }),
-            Fate::Changed(known, _) => self.changed.push(Touched {
+            Fate::New => self.added.push(touched(id)),
+            Fate::Changed(known, _) => self.changed.push(touched(known.id)),
+            Fate::Back(known) => self.back.push(touched(known.id)),
+            Fate::Moved(known) => self.moved.push(Moved {
                 id: known.id,
-                name,
+                name: name.clone(),
+                from: known.rel_path.clone(),
                 path: path.clone(),
             }),
-            Fate::Back(known) => self.back.push(Touched {
-                id: known.id,
-                name,
-                path: path.clone(),
-            }),
-            Fate::Moved(known) => {
-                self.moved.push(Moved {
-                    id: known.id,
-                    name,
-                    from: known.rel_path.clone(),
-                    path: path.clone(),
-                });
-            }
         }
         self.walk.append(&mut found.findings);
-        let file = path.join(found.file_name());
+        self.add_reading(&path, found);
+    }
+
+    /// Adds what reading the skill file found.
+    fn add_reading(&mut self, folder: &Path, found: &mut Found) {
+        let file = folder.join(found.file_name());
         match &mut found.skill {
-            Some(super::found::ReadSkill::Read(facts)) => {
-                let findings = std::mem::take(&mut facts.text.findings);
-                self.diagnostics
-                    .extend(findings.into_iter().filter_map(|finding| {
-                        let severity = finding.code.lenient()?;
-                        Some(FileFinding {
-                            path: file.clone(),
+            Some(ReadSkill::Read(facts)) => {
+                for finding in std::mem::take(&mut facts.text.findings) {
+                    if let Some(severity) = finding.code.lenient() {
+                        let path = file.clone();
+                        self.diagnostics.push(FileFinding {
+                            path,
                             severity,
                             finding,
-                        })
-                    }));
+                        });
+                    }
+                }
             }
-            Some(super::found::ReadSkill::Failed(code, message)) => self.walk.push(WalkFinding {
+            Some(ReadSkill::Failed(code, message)) => self.walk.push(WalkFinding {
                 unit: found.unit.rel_path.clone(),
                 path: file,
                 code: *code,

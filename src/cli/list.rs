@@ -95,7 +95,7 @@ fn stream(out: &mut Output, store: &Store, archived: bool) -> Result<()> {
                 separator
             });
             // A tab or line break in a value would make another column or record of it.
-            if part.chars().any(char::is_control) {
+            if has_controls(part) {
                 line.push_str(&one_line(part));
             } else {
                 line.push_str(part);
@@ -103,6 +103,14 @@ fn stream(out: &mut Output, store: &Store, archived: bool) -> Result<()> {
         }
         out.line(&line)
     })
+}
+
+fn has_controls(text: &str) -> bool {
+    if text.is_ascii() {
+        text.bytes().any(|byte| byte.is_ascii_control())
+    } else {
+        text.chars().any(char::is_control)
+    }
 }
 
 fn table(out: &mut Output, skills: &[SkillRow]) -> Result<()> {

@@ -156,9 +156,10 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub fn kept_totals(&self) -> Result<KeptTotals> {
-        const SUM: &str = "SELECT count(*), coalesce(sum(k.size), 0)
-            FROM kept_file k
-            WHERE NOT EXISTS (SELECT 1 FROM manifest m WHERE m.skill_id = k.skill_id AND m.file_name = k.rel_path)";
+        // Whatever its spelling, the skill file is the only one of that name directly in the folder.
+        const SUM: &str = "SELECT count(*), coalesce(sum(size), 0)
+            FROM kept_file
+            WHERE lower(rel_path) <> 'skill.md'";
         self.connection
             .query_row(SUM, [], |row| {
                 Ok(KeptTotals {

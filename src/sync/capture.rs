@@ -36,8 +36,8 @@ struct Capture<'a> {
     buffer: Vec<u8>,
     /// Where compressed bytes are made, reused from file to file.
     packed: Vec<u8>,
-    /// Bytes of supporting files that may still be kept.
-    room: u64,
+    /// Bytes of supporting files that may still be kept; asked for once it matters.
+    room: Option<u64>,
     kept: Kept,
 }
 
@@ -57,13 +57,12 @@ pub(super) fn keep_queued(
         return Ok(Kept::default());
     }
     progress.begin("keeping", Some(waiting));
-    let room = budget.saturating_sub(store.kept_totals()?.bytes);
     let compressor = zstd::bulk::Compressor::new(LEVEL).ok();
     let mut capture = Capture {
         compressor,
         buffer: Vec::new(),
         packed: Vec::new(),
-        room,
+        room: None,
         kept: Kept::default(),
     };
     let mut change = None;
@@ -72,6 +71,9 @@ pub(super) fn keep_queued(
         let jobs = store.capture_jobs(after, BATCH)?;
         let Some(last) = jobs.last() else { break };
         after = last.skill_id;
+        if capture.room.is_none() && jobs.iter().any(has_new_files) {
+            capture.room = Some(budget.saturating_sub(store.kept_totals()?.bytes));
+        }
         let mut blobs = Vec::new();
         let mut done = Vec::with_capacity(jobs.len());
         for job in &jobs {
@@ -87,6 +89,12 @@ pub(super) fn keep_queued(
     }
     progress.end();
     Ok(capture.kept)
+}
+
+/// Says whether a skill has supporting files that the history does not hold yet.
+fn has_new_files(job: &CaptureJob) -> bool {
+    let is_kept = |path: &String| job.kept.iter().any(|(kept, _)| kept == path);
+    job.writable && job.files.iter().any(|(path, ..)| !is_kept(path))
 }
 
 fn write_batch(
@@ -186,7 +194,7 @@ impl Capture<'_> {
                 self.kept.skipped_files += 1;
                 continue;
             }
-            if known.is_none() && *size > self.room {
+            if known.is_none() && *size > self.room.unwrap_or(0) {
                 self.kept.left_out_files += 1;
                 self.kept.left_out_bytes += size;
                 continue;
@@ -200,7 +208,7 @@ impl Capture<'_> {
                 continue;
             }
             if known.is_none() {
-                self.room = self.room.saturating_sub(*size);
+                self.room = self.room.map(|room| room.saturating_sub(*size));
             }
             self.compare(path, known, *mtime_ns, *mode, files, restamped, blobs);
         }

@@ -215,7 +215,9 @@ impl Config {
                 origin: origin.clone(),
             };
         }
-        if let Some(mib) = file.history.and_then(|history| history.supporting_mib) {
+        // How much is kept is the library's affair, not that of the project somebody stands in.
+        let history = file.history.filter(|_| trust == Trust::Own);
+        if let Some(mib) = history.and_then(|history| history.supporting_mib) {
             self.support_budget = Setting {
                 value: mib.saturating_mul(1024 * 1024),
                 origin,
@@ -226,7 +228,7 @@ impl Config {
 
     fn file_root(&self, file: &Path, folder: &Path, root: FileRoot, trust: Trust) -> Result<Root> {
         let kind = match &root.kind {
-            None if trust == Trust::Project => RootKind::Project,
+            _ if trust == Trust::Project => RootKind::Project,
             None => RootKind::Local,
             Some(word) => RootKind::parse(word).ok_or_else(|| Error::Config {
                 path: Some(file.to_path_buf()),

@@ -70,7 +70,7 @@ pub fn judge(path: &Path, verdict: Verdict, judgement: &mut Judgement) -> Result
         _ => Error::io("read", path)(error),
     })?;
     let real = path.canonicalize().map_err(Error::io("read", path))?;
-    if metadata.is_file() {
+    if !metadata.is_dir() {
         let folder = real.parent().unwrap_or(Path::new("/"));
         judge_file(&real, path, folder, verdict, judgement);
         return Ok(());

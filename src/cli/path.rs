@@ -1,8 +1,11 @@
 //! `skilldb path`.
 
+use std::borrow::Cow;
+
 use serde_json::json;
 
 use super::Context;
+use super::output::clean;
 use crate::config::HOME_FILE;
 use crate::error::Result;
 use crate::store::{FILE_NAME, Store};
@@ -28,8 +31,13 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
         name => Store::open_read(home, context.now)?.find_skill(name)?.path,
     };
     if context.out.json {
-        context.out.object(json!({"path": path}))
-    } else {
-        context.out.line(&path)
+        return context.out.object(json!({"path": path}));
     }
+    // A shell needs the path as it is, a terminal must not be steered by it.
+    let shown = if context.out.width.is_some() {
+        clean(&path)
+    } else {
+        Cow::Borrowed(path.as_str())
+    };
+    context.out.line(&shown)
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use serde_json::{Value, json};
 
-use super::output::{Style, columns, grouped, plural};
+use super::output::{Style, clean, columns, grouped, one_line, plural};
 use super::{Context, progress, sync as sync_command};
 use crate::config::{Origin, Setting};
 use crate::error::{Error, Result};
@@ -87,9 +87,9 @@ fn list(context: &mut Context) -> Result<()> {
             "archived": counts.archived, "refused": counts.refused, "missing": counts.missing,
         }));
         let path = if there {
-            root.path.display().to_string()
+            one_line(&root.path.to_string_lossy())
         } else {
-            format!("{} (not there)", root.path.display())
+            format!("{} (not there)", one_line(&root.path.to_string_lossy()))
         };
         rows.push(vec![
             root.kind,
@@ -258,7 +258,7 @@ fn remove(context: &mut Context, args: &RemoveArgs) -> Result<()> {
     };
     context.out.line(&format!(
         "{} is no root any more; {} left the listings{note}",
-        root.path.display(),
+        clean(&root.path.to_string_lossy()),
         plural(skills, "skill")
     ))?;
     context.out.flush()?;

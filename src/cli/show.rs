@@ -8,7 +8,7 @@ use super::Context;
 use super::list::skill_object;
 use super::output::{Style, plural, size};
 use crate::error::{Error, Result};
-use crate::library::files::{MAX_SKILL_BYTES, open_regular, read_into};
+use crate::library::files::{MAX_SKILL_BYTES, leads_to_markdown, open_regular, read_into};
 use crate::library::{Contained, contained};
 use crate::skill::{self, SkillText};
 use crate::store::{SkillAddress, SkillDetail, Store};
@@ -136,6 +136,12 @@ fn print_file(context: &mut Context, skill: &SkillAddress, file: &str) -> Result
 
 fn read_skill_file(skill: &SkillAddress) -> Result<Vec<u8>> {
     let path = Path::new(&skill.path).join(&skill.file_name);
+    if !leads_to_markdown(&path) {
+        return Err(Error::Escapes {
+            name: skill.name.clone(),
+            file: skill.file_name.clone(),
+        });
+    }
     let mut bytes = Vec::new();
     read_into(&path, MAX_SKILL_BYTES, &mut bytes).map_err(Error::io("read", path))?;
     Ok(bytes)

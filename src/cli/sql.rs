@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::Context;
 use super::output::{Output, SCHEMA_VERSION, Style, columns, one_line, plural};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::store::{NAMED, Named, RowSink, Store, Value};
 
 /// Ask the database: one statement, read-only
@@ -148,7 +148,7 @@ fn json(out: &mut Output, store: &Store, sql: &str) -> Result<()> {
     let names = RefCell::new(Vec::new());
     let out = RefCell::new(out);
     let mut is_first = true;
-    store.run_statement(
+    let result = store.run_statement(
         sql,
         &mut RowSink {
             columns: &mut |columns| {
@@ -165,25 +165,32 @@ fn json(out: &mut Output, store: &Store, sql: &str) -> Result<()> {
                 out.borrow_mut().bytes(format!("{separator}{object}").as_bytes())
             },
         },
-    )?;
-    let end = if is_first { "]\n}\n" } else { "\n  ]\n}\n" };
-    out.into_inner().bytes(end.as_bytes())
+    );
+    let out = out.into_inner();
+    let end = if is_first { "]" } else { "\n  ]" };
+    match result {
+        Ok(()) => out.bytes(format!("{end}\n}}\n").as_bytes()),
+        // Nothing was printed yet, or nobody reads on: told like any other error.
+        Err(error) if names.borrow().is_empty() || error.kind() == ErrorKind::Quiet => Err(error),
+        Err(error) => {
+            let told = json!({"code": error.code(), "message": error.to_string()});
+            out.bytes(format!("{end},\n  \"error\": {told}\n}}\n").as_bytes())?;
+            Err(Error::ProblemsFound)
+        }
+    }
 }
 
 /// Columns of one name get a number, so that none of them is lost in an object.
 fn unique(columns: &[String]) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(columns.len());
     for column in columns {
-        let same = columns
-            .iter()
-            .take(names.len())
-            .filter(|earlier| *earlier == column)
-            .count();
-        names.push(if same == 0 {
-            column.clone()
-        } else {
-            format!("{column}:{same}")
-        });
+        let mut name = column.clone();
+        let mut number = 0;
+        while names.contains(&name) || (number > 0 && columns.contains(&name)) {
+            number += 1;
+            name = format!("{column}:{number}");
+        }
+        names.push(name);
     }
     names
 }
@@ -291,7 +298,8 @@ fn table(context: &mut Context, rows: &Rows) -> Result<()> {
         values.peek().is_some()
             && values.all(|value| matches!(value, Value::Integer(_) | Value::Real(_)))
     };
-    let mut lines = vec![rows.columns.clone()];
+    let heading: Vec<String> = rows.columns.iter().map(|name| one_line(name)).collect();
+    let mut lines = vec![heading];
     lines.extend(
         rows.rows
             .iter()

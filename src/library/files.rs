@@ -11,6 +11,18 @@ use rustix::fs::{Mode, OFlags};
 /// 84 kB; a file beyond this is no text that a model could be shown.
 pub const MAX_SKILL_BYTES: u64 = 16 * 1024 * 1024;
 
+/// Says whether a skill file may be read: a link in its place must lead to a Markdown file. Else a skill
+/// from a stranger could make whoever reads it show any file it likes.
+#[must_use]
+pub fn leads_to_markdown(path: &Path) -> bool {
+    !path.is_symlink()
+        || path.canonicalize().is_ok_and(|target| {
+            target
+                .extension()
+                .is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
+        })
+}
+
 /// Opens a regular file. Anything else is refused without waiting: opening a pipe would hang until
 /// somebody writes into it.
 ///

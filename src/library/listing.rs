@@ -1,6 +1,6 @@
 //! The entries of one folder, sorted by what the walk does with them.
 
-use std::fs::{self, DirEntry};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub(super) const SKILL_FILE: &str = "SKILL.md";
 pub(super) struct Listing {
     pub(super) folders: Vec<String>,
     pub(super) links: Vec<String>,
-    pub(super) files: Vec<(String, Option<Stat>)>,
+    pub(super) files: Vec<(String, Stat)>,
     /// Entries that cannot be what their names promise, with the reason.
     pub(super) unusable: Vec<(PathBuf, WalkCode, &'static str)>,
 }
@@ -49,8 +49,13 @@ pub(super) fn list(path: &Path) -> io::Result<Listing> {
         } else if kind.is_symlink() && !is_skipped_folder(&name) {
             listing.links.push(name);
         } else if kind.is_file() && !is_skipped_file(&name) {
-            let stat = stat_of(&entry);
-            listing.files.push((name, stat));
+            match entry.metadata() {
+                Ok(metadata) => listing.files.push((name, Stat::from(&metadata))),
+                // Vanished while we looked.
+                Err(error) if is_not_there(&error) => {}
+                // A folder that may be listed and not entered: nothing is known of what lies in it.
+                Err(error) => return Err(error),
+            }
         }
     }
     listing.folders.sort_unstable();
@@ -65,10 +70,6 @@ pub(super) fn is_not_there(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
     )
-}
-
-fn stat_of(entry: &DirEntry) -> Option<Stat> {
-    entry.metadata().ok().map(|metadata| Stat::from(&metadata))
 }
 
 /// Returns the folder a relative path lies in, `.` for the root.

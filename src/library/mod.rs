@@ -13,6 +13,6 @@ pub mod walk;
 pub use files::{Contained, contained};
 pub use finding::{WalkCode, WalkFinding};
 pub use root::{Root, RootKind};
-pub use skip::skipped_folders;
+pub use skip::{is_in_archive, skipped_folders};
 pub use stat::Stat;
 pub use unit::{Entry, EntryKind, Probe, Unit};

@@ -29,6 +29,12 @@ const FILES: &[&str] = &[".DS_Store", "Thumbs.db", "desktop.ini"];
 /// The folder whose skills are archived: mirrored with that state, never live.
 pub(super) const ARCHIVE: &str = ".archive";
 
+/// Returns whether a relative path lies in an archive.
+#[must_use]
+pub fn is_in_archive(rel_path: &str) -> bool {
+    rel_path.split('/').any(|part| part == ARCHIVE)
+}
+
 /// Returns whether the walk leaves this folder out.
 pub(super) fn is_skipped_folder(name: &str) -> bool {
     FOLDERS.contains(&name)

@@ -315,7 +315,7 @@ impl Store {
         self.rows(SELECT, &[], refused_row, "list the refused files")
     }
 
-    /// Returns errors that are about no skill: links that lead nowhere, names no row can hold.
+    /// Returns errors of the walk: links that lead nowhere, names no row can hold, closed folders.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -323,9 +323,38 @@ impl Store {
         const SELECT: &str = "SELECT d.path, d.code, d.line, d.column, d.message
             FROM diagnostic d
             JOIN skill_root r ON r.id = d.root_id
-            WHERE d.severity = 'error' AND d.skill_id IS NULL AND r.removed_at IS NULL
+            WHERE d.severity = 'error' AND r.removed_at IS NULL
+              AND (d.skill_id IS NULL OR d.code IN ('not-a-file', 'link-dangling', 'name-not-utf8', 'folder-unreadable'))
             ORDER BY d.path";
         self.rows(SELECT, &[], refused_row, "list the errors of the walk")
+    }
+
+    /// Returns path and code of what the walk of a root had to say that is about no skill.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn walk_findings(&self, root_id: i64) -> Result<Vec<(String, String)>> {
+        const SELECT: &str =
+            "SELECT path, code FROM diagnostic WHERE root_id = ?1 AND skill_id IS NULL";
+        self.rows(
+            SELECT,
+            &[&root_id],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+            "read the findings",
+        )
+    }
+
+    /// Says whether links in a root lead to one folder.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn has_repeated_links(&self, root_id: i64) -> Result<bool> {
+        const SELECT: &str = "SELECT EXISTS (SELECT 1 FROM diagnostic WHERE root_id = ?1 AND code = 'link-repeated')";
+        let query = || {
+            self.connection
+                .query_row(SELECT, [root_id], |row| row.get(0))
+        };
+        query().map_err(Error::database("read the findings"))
     }
 
     /// Returns the skills whose folders vanished.

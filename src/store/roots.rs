@@ -106,7 +106,7 @@ impl Store {
                WHERE m.parse_status <> 'ok' AND m.parse_status = 'unreadable' AND s.root_id = ?1 AND s.missing_since IS NULL AND s.removed_at IS NULL),
               (SELECT count(*) FROM diagnostic WHERE root_id = ?1 AND code = 'nested-skill'),
               (SELECT count(*) FROM skill WHERE root_id = ?1 AND missing_since IS NOT NULL AND removed_at IS NULL),
-              (SELECT count(*) FROM diagnostic WHERE root_id = ?1 AND severity = 'error' AND skill_id IS NULL AND path LIKE '%/SKILL.md'),
+              (SELECT count(*) FROM diagnostic WHERE root_id = ?1 AND severity = 'error' AND code IN ('not-a-file', 'link-dangling') AND path LIKE '%/SKILL.md'),
               (SELECT count(*) FROM diagnostic WHERE root_id = ?1 AND severity = 'error')";
         let read = |row: &Row<'_>| {
             let (lives, missing): (u64, u64) = (row.get(0)?, row.get(5)?);

@@ -10,7 +10,7 @@ use std::path::Path;
 use super::found::hash_of;
 use super::{Kept, Progress};
 use crate::error::Result;
-use crate::library::files::{MAX_SKILL_BYTES, read_into};
+use crate::library::files::{MAX_SKILL_BYTES, leads_to_markdown, read_into};
 use crate::store::{CaptureJob, KeptFile, NewFile, NewRevision, Store};
 use crate::time::Timestamp;
 
@@ -120,6 +120,9 @@ fn write_batch(
                 };
                 tx.add_revision(id, revision)?;
             }
+            for path in &outcome.outgrown {
+                tx.note_kept(*skill_id, path, None)?;
+            }
             for (path, kept) in &outcome.restamped {
                 tx.note_kept(*skill_id, path, Some(kept))?;
             }
@@ -134,6 +137,8 @@ struct Outcome {
     revision: Option<NewRevision>,
     /// Files whose bytes are the same under new stamps.
     restamped: Vec<(String, KeptFile)>,
+    /// Files that were kept and are now too large, or no text: what the history holds is not the newest.
+    outgrown: Vec<String>,
 }
 
 impl Capture<'_> {
@@ -147,9 +152,13 @@ impl Capture<'_> {
         let folder = Path::new(&job.folder);
         let mut files = Vec::new();
         let mut restamped = Vec::new();
+        let mut outgrown = Vec::new();
 
         let path = folder.join(&job.file_name);
-        let metadata = fs::metadata(&path).ok()?;
+        // A link put in its place since the walk: the next sync judges it.
+        let metadata = fs::metadata(&path)
+            .ok()
+            .filter(|_| leads_to_markdown(&path))?;
         read_into(&path, MAX_SKILL_BYTES, &mut self.buffer).ok()?;
         let stat = crate::library::Stat::from(&metadata);
         let known = before.get(job.file_name.as_str()).copied();
@@ -164,7 +173,8 @@ impl Capture<'_> {
             blobs,
         );
         if job.writable {
-            self.take_supporting(job, folder, &before, &mut files, &mut restamped, blobs);
+            outgrown =
+                self.take_supporting(job, folder, &before, &mut files, &mut restamped, blobs);
         }
         files.extend(removed_files(job));
         let title = title_of(job, &files);
@@ -176,9 +186,11 @@ impl Capture<'_> {
         Some(Outcome {
             revision,
             restamped,
+            outgrown,
         })
     }
 
+    /// Keeps what changed of the supporting files; returns those it cannot keep any more.
     fn take_supporting(
         &mut self,
         job: &CaptureJob,
@@ -187,10 +199,12 @@ impl Capture<'_> {
         files: &mut Vec<NewFile>,
         restamped: &mut Vec<(String, KeptFile)>,
         blobs: &mut Vec<Packed>,
-    ) {
+    ) -> Vec<String> {
+        let mut outgrown = Vec::new();
         for (path, size, mtime_ns, mode) in &job.files {
             let known = before.get(path.as_str()).copied();
             if *size > MAX_SUPPORT_BYTES {
+                outgrown.extend(known.map(|_| path.clone()));
                 self.kept.skipped_files += 1;
                 continue;
             }
@@ -204,6 +218,7 @@ impl Capture<'_> {
                 continue;
             }
             if !is_text(&self.buffer) {
+                outgrown.extend(known.map(|_| path.clone()));
                 self.kept.skipped_files += 1;
                 continue;
             }
@@ -212,6 +227,7 @@ impl Capture<'_> {
             }
             self.compare(path, known, *mtime_ns, *mode, files, restamped, blobs);
         }
+        outgrown
     }
 
     /// Compares the bytes in the buffer with what the history holds.

@@ -7,6 +7,7 @@ mod found;
 mod plan;
 mod report;
 mod rewalk;
+mod rows;
 mod scan;
 
 use std::path::{Path, PathBuf};
@@ -195,7 +196,7 @@ fn fill_root(
                 report.add_found(root, &mut found, &Fate::Folder, 0);
             }
             Read::Finding(finding) => {
-                apply::put_walk_finding(tx, root.id, None, &finding)?;
+                rows::put_walk_finding(tx, root.id, None, &finding)?;
                 report.walk.push(finding);
             }
             Read::Unknown(finding) => {
@@ -242,7 +243,13 @@ fn sync_existing(
             }
             report.add_plan(plan, &[]);
         }
-        return count(store, report, selection);
+        let mut report = count(store, report, selection)?;
+        if report.held_back.is_empty() && plans.iter().all(|plan| plan.root.id != NOT_NOTED) {
+            let come = (report.added.len() + report.back.len()) as u64;
+            let gone = report.missing.len() as u64;
+            report.counts.present = (report.counts.present + come).saturating_sub(gone);
+        }
+        return Ok(report);
     }
     if options.rebuild || plans.iter().any(|plan| !plan.is_empty()) {
         write(store, &mut plans, options, &mut report, now)?;

@@ -1,11 +1,12 @@
 //! Decides what each folder that was found means for the library. Changes nothing.
 
 use std::collections::HashMap;
+use std::io;
 
 use super::found::{Found, ReadSkill, SkillFacts, folder_path, hash_of};
-use super::scan::{RootScan, is_same_listing};
+use super::scan::{RootScan, is_below, is_same_listing};
 use crate::error::Result;
-use crate::library::{EntryKind, WalkCode, files, unit};
+use crate::library::{EntryKind, WalkCode, WalkFinding, files, unit};
 use crate::skill::ParseStatus;
 use crate::store::{KnownSkill, Place, RootCounts, RootRow, Store};
 
@@ -20,6 +21,8 @@ pub(super) struct RootPlan {
     pub(super) lost: Vec<KnownSkill>,
     /// Folders that cannot be looked into and were never noted.
     pub(super) closed: Vec<String>,
+    /// Whether the walk has something to say that was not said before.
+    pub(super) has_news: bool,
     /// So many vanished at once that none is marked.
     pub(super) is_held_back: bool,
 }
@@ -34,7 +37,7 @@ pub(super) enum Fate {
     /// A skill that nobody knew.
     New,
     /// A skill whose folder had vanished.
-    Back(KnownSkill),
+    Back(KnownSkill, Cause),
     /// A skill that lay elsewhere until now.
     Moved(KnownSkill),
     /// A skill with other content, or that reads otherwise than before.
@@ -80,7 +83,18 @@ pub(super) fn plan_root(store: &Store, root: RootRow, scan: RootScan) -> Result<
             closed.push(finding.unit.clone());
         }
     }
+    let has_news = !scan.findings.is_empty() && {
+        let known = store.walk_findings(root.id)?;
+        let is_known = |finding: &WalkFinding| {
+            let path = finding.path.to_string_lossy();
+            known
+                .iter()
+                .any(|(known, code)| *known == path && code == finding.code.as_str())
+        };
+        !scan.findings.iter().all(is_known)
+    };
     Ok(RootPlan {
+        has_news,
         root,
         scan,
         fates,
@@ -111,7 +125,12 @@ fn fate_of(store: &Store, root: &RootRow, found: &Found) -> Result<Fate> {
         return Ok(Fate::New);
     };
     if known.is_missing {
-        return Ok(Fate::Back(known));
+        let cause = if has_bytes_of(store, root, found, &known)? {
+            Cause::Reading
+        } else {
+            Cause::Edit
+        };
+        return Ok(Fate::Back(known, cause));
     }
     let facts = match read {
         ReadSkill::Failed(..) if known.parse_status.as_deref() == Some("unreadable") => {
@@ -136,8 +155,23 @@ fn fate_of(store: &Store, root: &RootRow, found: &Found) -> Result<Fate> {
         });
     }
     let is_same_tree = known.tree_hash.as_deref() == Some(&facts.tree_hash);
-    if !is_same_text || !is_same_tree {
+    if !is_same_text {
         return Ok(Fate::Changed(known, Cause::Edit));
+    }
+    if !is_same_tree {
+        // Files that come to light because a folder was opened are no edit.
+        let was_closed = store
+            .diagnostics(Some(known.id))?
+            .iter()
+            .any(|row| row.code == WalkCode::FolderUnreadable.as_str());
+        return Ok(Fate::Changed(
+            known,
+            if was_closed {
+                Cause::Reading
+            } else {
+                Cause::Edit
+            },
+        ));
     }
     let is_changed = match listing {
         Some(packed) => {
@@ -200,8 +234,11 @@ fn differs_from_history(
     let folder = folder_path(&root.path, &found.unit.rel_path);
     let mut buffer = Vec::new();
     let mut differs = |name: &str, hash: &str| {
-        files::read_into(&folder.join(name), files::MAX_SKILL_BYTES, &mut buffer).is_err()
-            || hash_of(&buffer) != hash
+        match files::read_into(&folder.join(name), files::MAX_SKILL_BYTES, &mut buffer) {
+            Ok(()) => hash_of(&buffer) != hash,
+            // Closed to us is not edited.
+            Err(error) => error.kind() != io::ErrorKind::PermissionDenied,
+        }
     };
     let is_suspect =
         |name: &str| found.is_suspect_whole || found.suspects.iter().any(|suspect| suspect == name);
@@ -292,9 +329,37 @@ pub(super) fn hold_back(plan: &mut RootPlan, present: u64) {
     let is_all = lost > 1 && lost as u64 == present;
     let is_mass = is_all || (is_most && lost > HELD_BACK_ABOVE);
     plan.is_held_back = lost > 0 && (plan.scan.is_root_missing || is_mass);
+    if plan.is_held_back {
+        plan.leave_places_of_lost();
+    }
 }
 
 impl RootPlan {
+    /// Takes out of the plan what stands in the place of a lost skill, above or below it. Were it noted,
+    /// the next sync would find nothing changed, and the skill would stay listed for good.
+    fn leave_places_of_lost(&mut self) {
+        let places: Vec<&str> = self
+            .lost
+            .iter()
+            .map(|skill| skill.rel_path.as_str())
+            .collect();
+        let is_in_place = |path: &str| {
+            places
+                .iter()
+                .any(|place| is_below(place, path) || is_below(path, place))
+        };
+        let stays: Vec<bool> = self
+            .scan
+            .found
+            .iter()
+            .map(|found| !is_in_place(&found.unit.rel_path))
+            .collect();
+        let mut stay = stays.iter().copied();
+        self.scan.found.retain(|_| stay.next().unwrap_or(true));
+        let mut stay = stays.into_iter();
+        self.fates.retain(|_| stay.next().unwrap_or(true));
+    }
+
     /// Counts what was found: what the root would hold.
     pub(super) fn counts(&self) -> RootCounts {
         let mut counts = RootCounts::default();
@@ -319,9 +384,6 @@ impl RootPlan {
         let nothing = |fate: &Fate| matches!(fate, Fate::SameFolder | Fate::Same(_));
         let no_loss =
             self.is_held_back || (self.lost.is_empty() && self.scan.gone_folders.is_empty());
-        self.fates.iter().all(nothing)
-            && no_loss
-            && self.scan.findings.is_empty()
-            && self.closed.is_empty()
+        self.fates.iter().all(nothing) && no_loss && !self.has_news && self.closed.is_empty()
     }
 }

@@ -181,7 +181,7 @@ impl Report {
             Fate::Closed(_) => self.unchanged += 1,
             Fate::New => self.added.push(touched(id)),
             Fate::Changed(known, _) => self.changed.push(touched(known.id)),
-            Fate::Back(known) => self.back.push(touched(known.id)),
+            Fate::Back(known, _) => self.back.push(touched(known.id)),
             Fate::Moved(known) => self.moved.push(Moved {
                 id: known.id,
                 name: name.clone(),

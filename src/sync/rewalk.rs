@@ -18,6 +18,14 @@ pub(super) fn rewalk(
     mut scan: RootScan,
     dirty: &[Dirty],
 ) -> Result<Option<RootScan>> {
+    // A root that is a skill, or becomes one, shares its folder with categories: what belongs to which
+    // only a walk of all of it can tell.
+    if dirty
+        .iter()
+        .any(|folder| folder.rel_path == "." && folder.skill_id.is_some())
+    {
+        return Ok(None);
+    }
     let has_categories = dirty.iter().any(|dirty| dirty.skill_id.is_none());
     let known = if has_categories {
         known_units(store, root.id)?
@@ -59,9 +67,9 @@ pub(super) fn rewalk(
             _ if is_unknown => {}
             // It was a skill and is none: what it was is lost, what is left was walked.
             Some(id) if !is_skill => scan.lost.push((folder.rel_path.clone(), id)),
-            // It was a category and is a skill: those below it have become parts of it. A root that
-            // becomes a skill keeps its categories.
-            None if is_skill && folder.rel_path != "." => grown.push(folder.rel_path.as_str()),
+            None if is_skill && folder.rel_path == "." => return Ok(None),
+            // It was a category and is a skill: those below it have become parts of it.
+            None if is_skill => grown.push(folder.rel_path.as_str()),
             Some(_) | None => {}
         }
     }

@@ -93,13 +93,19 @@ pub(super) fn scan(store: &Store, root: &RootRow, depth: Depth) -> Result<RootSc
     if probed.units == 0 {
         return whole(store, root);
     }
-    // Behind a link, only a walk of the whole root can say which of several ways counts.
-    let mut touched = probed
+    // Behind a link, and where links repeat each other, only a walk of the whole root can say which of
+    // several ways counts.
+    let lost = probed.lost.iter().map(|(path, _)| path);
+    let touched: Vec<&String> = probed
         .dirty
         .iter()
         .map(|dirty| &dirty.rel_path)
-        .chain(probed.lost.iter().map(|(path, _)| path));
-    if touched.any(|rel_path| rewalk::leads_through_link(&root.path, rel_path)) {
+        .chain(lost)
+        .collect();
+    let is_linked = |path: &&String| rewalk::leads_through_link(&root.path, path);
+    if touched.iter().any(is_linked)
+        || (!touched.is_empty() && store.has_repeated_links(root.id)?)
+    {
         return whole(store, root);
     }
     let mut scan = RootScan {

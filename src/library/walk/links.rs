@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Reach, Walker};
 use crate::error::Result;
+use crate::library::files::leads_to_markdown;
 use crate::library::finding::WalkCode;
 use crate::library::listing::parent_of;
 use crate::library::skip::is_skipped_folder;
@@ -24,13 +25,7 @@ pub(super) enum LinkedFile {
 pub(super) fn linked_file(link: &Path) -> LinkedFile {
     match link.canonicalize() {
         Ok(target) if !target.is_file() => LinkedFile::None,
-        Ok(target)
-            if target
-                .extension()
-                .is_some_and(|extension| extension.eq_ignore_ascii_case("md")) =>
-        {
-            LinkedFile::Markdown
-        }
+        Ok(_) if leads_to_markdown(link) => LinkedFile::Markdown,
         Ok(target) => LinkedFile::Other(target),
         Err(_) => LinkedFile::None,
     }

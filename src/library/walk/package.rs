@@ -115,7 +115,6 @@ impl Walker<'_> {
             }
         };
         for (name, stat) in listing.files {
-            let Some(stat) = stat else { continue };
             if !prefix.is_empty() && name == SKILL_FILE {
                 self.report_nested(rel_path, &path_of(&name))?;
             }

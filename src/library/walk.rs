@@ -239,7 +239,12 @@ impl Walker<'_> {
                         self.links.push_back((child, archived || name == ARCHIVE));
                     }
                 }
-                Ok(_) => {}
+                // No skill, but when its target goes, it is a dead link.
+                Ok(metadata) => entries.push(Entry {
+                    kind: EntryKind::Followed,
+                    name: name.clone(),
+                    stat: Stat::from(&metadata),
+                }),
                 Err(_) => {
                     let path = self.absolute(&child);
                     let target = fs::read_link(&path).unwrap_or_default();

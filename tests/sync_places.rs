@@ -10,8 +10,9 @@ use common::Library;
 
 fn link(library: &Library, from: &str, to: &str) {
     let path = library.path(from);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    symlink(to, path).unwrap();
+    let parent = path.parent().expect("it lies in the library");
+    fs::create_dir_all(parent).expect("the library can be written");
+    symlink(to, path).expect("nothing is there yet");
 }
 
 fn live(library: &Library) -> String {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::output::{Output, Style, columns, fit, one_line, plural};
+use super::output::{Output, Style, fit, one_line, plural};
 use super::{Context, sync};
 use crate::error::{Error, Result};
 use crate::library::client::{self, Client, ClientRoot};
@@ -152,14 +152,7 @@ fn table(out: &mut Output, skills: &[SkillRow]) -> Result<()> {
             fit(description, room),
         ]);
     }
-    for (index, line) in columns(&rows).iter().enumerate() {
-        let line = if index == 0 {
-            out.paint(Style::Bold, line)
-        } else {
-            line.clone()
-        };
-        out.line(&line)?;
-    }
+    out.table(&rows)?;
     out.flush()?;
     out.say(&format!("{}.", plural(skills.len() as u64, "skill")));
     Ok(())

@@ -106,6 +106,19 @@ impl Output {
         self.line(&text)
     }
 
+    /// Writes rows as aligned columns, the first one as their heading.
+    pub(super) fn table(&mut self, rows: &[Vec<String>]) -> Result<()> {
+        for (index, line) in columns(rows).iter().enumerate() {
+            if index == 0 {
+                let heading = self.paint(Style::Bold, line);
+                self.line(&heading)?;
+            } else {
+                self.line(line)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Says something that is no data, unless `--quiet`.
     pub(super) fn say(&self, words: &str) {
         if !self.quiet {

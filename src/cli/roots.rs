@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use serde_json::{Value, json};
 
-use super::output::{Style, clean, columns, grouped, one_line, plural};
+use super::output::{clean, columns, grouped, one_line, plural};
 use super::{Context, progress, sync as sync_command};
 use crate::config::{Origin, Setting};
 use crate::error::{Error, Result};
@@ -110,14 +110,7 @@ fn list(context: &mut Context) -> Result<()> {
             .skip(1)
             .try_for_each(|row| context.out.line(&row.join("\t")));
     }
-    for (index, line) in columns(&rows).iter().enumerate() {
-        let line = if index == 0 {
-            context.out.paint(Style::Bold, line)
-        } else {
-            line.clone()
-        };
-        context.out.line(&line)?;
-    }
+    context.out.table(&rows)?;
     context.out.flush()?;
     context.out.say(&format!("{}.", plural(count, "root")));
     Ok(())

@@ -316,14 +316,7 @@ fn table(context: &mut Context, rows: &Rows) -> Result<()> {
             *cell = format!("{cell:>width$}");
         }
     }
-    for (index, line) in columns(&lines).iter().enumerate() {
-        let line = if index == 0 {
-            context.out.paint(Style::Bold, line)
-        } else {
-            line.clone()
-        };
-        context.out.line(&line)?;
-    }
+    context.out.table(&lines)?;
     context.out.flush()?;
     context
         .out

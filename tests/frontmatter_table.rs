@@ -1,5 +1,5 @@
 //! The header reader against a table of hand-checked inputs and against the public libraries beside the checkout.
-//! The values come from the written contract and a second YAML implementation, never from the reader itself; a row
+//! The values come from the rules of the format and a second YAML implementation, never from the reader itself; a row
 //! that leaves a key out leaves that fact unchecked. Refuses to know how the reader works: bytes in, facts out.
 
 use std::fmt::Debug;
@@ -298,7 +298,7 @@ fn check_fields(id: &str, row: &Value, got: &SkillText, found: &mut Mismatches) 
     let fields = fields_as_json(got);
     for (name, value) in wanted {
         let (mut value, mut got) = (value.clone(), fields[name].clone());
-        // The contract gives these no order.
+        // The rules give these no order.
         if name == "conditions" || name == "requirements" {
             sort(&mut value);
             sort(&mut got);
@@ -362,7 +362,7 @@ fn check_corpus(corpus: &str, root: &Path, found: &mut Mismatches) {
     let number = |key: &str| wanted[key].as_u64().expect("the totals are numbers");
     found.expect(corpus, "files", &number("files"), &(read.len() as u64));
     found.expect(corpus, "unreadable", &number("unreadable"), &unreadable);
-    // Files whose verdict the contract leaves open may fall on either side.
+    // Files whose verdict the rules leave open may fall on either side.
     let open = number("ok_or_repaired");
     if ok < number("ok") || repaired < number("repaired") || repaired > number("repaired") + open {
         found.note(

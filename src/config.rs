@@ -281,6 +281,19 @@ impl Config {
         }
     }
 
+    /// The library's own folder of skills, as soon as it is there. No client looks in it by itself.
+    #[must_use]
+    pub fn own_root(&self) -> Option<Root> {
+        let path = self.home.value.join("skills").canonicalize().ok()?;
+        path.is_dir().then_some(Root {
+            path,
+            kind: RootKind::Local,
+            priority: 0,
+            writable: true,
+            client: None,
+        })
+    }
+
     /// Folders of a project belong to whoever works there: only a user's own folders name a client.
     fn client_of(&self, path: &Path) -> Option<String> {
         let is_its_own = |client: &&client::Client| {

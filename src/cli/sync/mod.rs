@@ -166,10 +166,7 @@ fn configured_roots(context: &Context) -> Result<Vec<Root>> {
             roots.extend(outermost(context, found, &known));
         }
     }
-    let own = config.home.value.join("skills");
-    if own.is_dir() {
-        roots.push(config.root(&own, RootKind::Local));
-    }
+    roots.extend(config.own_root());
     Ok(without_doubles(roots))
 }
 

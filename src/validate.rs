@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::library::files::{MAX_SKILL_BYTES, read_into};
-use crate::library::walk::{Reach, Request, Step, walk};
+use crate::library::walk::{Request, Step, walk};
 use crate::library::{Unit, WalkCode, WalkFinding};
 use crate::skill::{self, Severity};
 
@@ -75,15 +75,8 @@ pub fn judge(path: &Path, verdict: Verdict, judgement: &mut Judgement) -> Result
         judge_file(&real, path, folder, verdict, judgement);
         return Ok(());
     }
-    let request = Request {
-        root: &real,
-        start: ".",
-        archived: false,
-        reach: Reach::Deep,
-        is_known: &|_| false,
-    };
     let shown = |below: &Path| path.join(below.strip_prefix(&real).unwrap_or(below));
-    walk(&request, &mut |step| {
+    walk(&Request::whole(&real), &mut |step| {
         match step {
             Step::Unit(unit, _) => judge_unit(&real, &unit, &shown, verdict, judgement),
             Step::Finding(finding) | Step::Unknown(finding) => judgement

@@ -50,7 +50,7 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     }
     if let Some(name) = &args.client {
         let client = sync::find_client(name)?;
-        let skills = loaded_by(context, client, args, store.list_skills(false)?)?;
+        let skills = loaded_by(context, &store, client, args, store.list_skills(false)?)?;
         return if context.out.json {
             objects(context, &store, &skills)
         } else {
@@ -282,6 +282,7 @@ fn roots_of(context: &Context, client: &Client, cwd: &Path) -> Vec<ClientRoot> {
 
 fn loaded_by(
     context: &Context,
+    store: &Store,
     client: &Client,
     args: &Args,
     mut skills: Vec<SkillRow>,
@@ -300,7 +301,7 @@ fn loaded_by(
     });
     let unseen: Vec<&ClientRoot> = roots
         .iter()
-        .filter(|root| root.path.is_dir() && !is_covered(context, &root.path))
+        .filter(|root| root.path.is_dir() && !is_covered(store, &root.path))
         .collect();
     for root in unseen {
         context.out.say(&format!(
@@ -322,10 +323,7 @@ fn client_copy<'a>(name: &'a str, path: &'a str) -> client::Copy<'a> {
     }
 }
 
-fn is_covered(context: &Context, path: &Path) -> bool {
-    let Ok(store) = Store::open_read(&context.config.home.value, context.now) else {
-        return true;
-    };
+fn is_covered(store: &Store, path: &Path) -> bool {
     store
         .roots()
         .is_ok_and(|roots| roots.iter().any(|root| path.starts_with(&root.path)))

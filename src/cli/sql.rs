@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json, json};
 use super::Context;
 use super::output::{Output, SCHEMA_VERSION, Style, columns, one_line, plural};
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::{NAMED, Named, RowSink, Store, Value};
+use crate::store::{LIST_VIEWS, NAMED, Named, RowSink, Store, Value};
 
 /// Ask the database: one statement, read-only
 ///
@@ -44,8 +44,6 @@ enum Format {
     /// Tab-separated without a heading
     Tsv,
 }
-
-const VIEWS: &str = "SELECT v.name, (SELECT group_concat(name, ', ') FROM pragma_table_info(v.name)) FROM sqlite_schema v WHERE v.type = 'view' ORDER BY v.name";
 
 pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     if args.list {
@@ -244,7 +242,7 @@ fn statement(args: &Args) -> Result<String> {
 
 fn list(context: &mut Context) -> Result<()> {
     let views = match Store::open_query(&context.config.home.value, context.now) {
-        Ok(store) => collect(&store, VIEWS)?,
+        Ok(store) => collect(&store, LIST_VIEWS)?,
         // The named queries can be read about before there is a library.
         Err(Error::NoLibrary { .. }) => Rows::default(),
         Err(error) => return Err(error),

@@ -65,7 +65,8 @@ pub(super) fn list(path: &Path) -> io::Result<Listing> {
 }
 
 /// Says whether an error means that nothing is there.
-pub(super) fn is_not_there(error: &io::Error) -> bool {
+#[must_use]
+pub fn is_not_there(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory

@@ -12,6 +12,7 @@ pub mod walk;
 
 pub use files::{Contained, contained};
 pub use finding::{WalkCode, WalkFinding};
+pub use listing::is_not_there;
 pub use root::{Root, RootKind};
 pub use skip::{is_in_archive, skipped_folders};
 pub use stat::Stat;

@@ -66,6 +66,20 @@ pub struct Request<'a> {
     pub is_known: &'a dyn Fn(&str) -> bool,
 }
 
+impl<'a> Request<'a> {
+    /// Asks for all of a root.
+    #[must_use]
+    pub fn whole(root: &'a Path) -> Self {
+        Self {
+            root,
+            start: ".",
+            archived: false,
+            reach: Reach::Deep,
+            is_known: &|_| false,
+        }
+    }
+}
+
 /// Walks a root or a part of it, handing over one step after the other.
 ///
 /// # Errors

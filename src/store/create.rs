@@ -100,10 +100,13 @@ fn remove_orphaned_logs(place: &Path) {
     if place.exists() {
         return;
     }
-    for suffix in ["-wal", "-shm", "-journal"] {
-        let mut name = place.to_path_buf().into_os_string();
-        name.push(suffix);
-        let _ = fs::remove_file(name);
+    remove_logs(place);
+}
+
+/// Not there is the usual case, and any other failure shows when the database is opened.
+fn remove_logs(database: &Path) {
+    for suffix in [super::WAL, "-shm", "-journal"] {
+        let _ = fs::remove_file(super::beside(database, suffix));
     }
 }
 
@@ -114,12 +117,8 @@ struct Building {
 
 impl Building {
     fn clear(&self) {
-        for suffix in ["", "-wal", "-shm", "-journal"] {
-            let mut name = self.path.clone().into_os_string();
-            name.push(suffix);
-            // Not there is the usual case, and any other failure shows when the file is opened.
-            let _ = fs::remove_file(name);
-        }
+        let _ = fs::remove_file(&self.path);
+        remove_logs(&self.path);
     }
 }
 

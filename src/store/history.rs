@@ -1,5 +1,7 @@
 //! Changes, revisions and the bytes they hold. Appended to, never rewritten.
 
+use std::collections::HashMap;
+
 use rusqlite::params;
 
 use super::{Store, Tx};
@@ -142,13 +144,18 @@ impl Store {
         rows.collect()
     }
 
-    /// Returns the bytes the history holds of a skill's files, by path.
+    /// Returns the hash of the newest bytes the history holds of each of a skill's files, by path.
     ///
     /// # Errors
     /// [`Error::Database`].
-    pub fn kept_of(&self, skill_id: i64) -> Result<Vec<(String, KeptFile)>> {
-        self.kept_files(skill_id)
-            .map_err(Error::database("read what the history holds"))
+    pub fn kept_hashes(&self, skill_id: i64) -> Result<HashMap<String, String>> {
+        let kept = self
+            .kept_files(skill_id)
+            .map_err(Error::database("read what the history holds"))?;
+        Ok(kept
+            .into_iter()
+            .map(|(path, kept)| (path, kept.hash))
+            .collect())
     }
 
     /// Returns how much of supporting files the history holds.

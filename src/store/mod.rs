@@ -32,7 +32,7 @@ pub use lookup::{Candidate, SkillAddress};
 pub use mirror::{
     ConditionRecord, ConfigRecord, DiagnosticRecord, FileRecord, RequirementRecord, SkillRecord,
 };
-pub use named::{NAMED, Named};
+pub use named::{LIST_VIEWS, NAMED, Named};
 pub use query::{
     Copy, DeclaredConfig, DiagnosticRow, MissingRow, RefusedRow, ShortRow, SkillDetail, SkillRow,
 };
@@ -165,10 +165,18 @@ fn needs_writing(error: &rusqlite::Error) -> bool {
     )
 }
 
+/// What SQLite appends to the name of a database for its write-ahead log.
+const WAL: &str = "-wal";
+
 fn has_log(path: &Path) -> bool {
-    let mut log = path.to_path_buf().into_os_string();
-    log.push("-wal");
-    std::fs::metadata(log).is_ok_and(|metadata| metadata.len() > 0)
+    std::fs::metadata(beside(path, WAL)).is_ok_and(|metadata| metadata.len() > 0)
+}
+
+/// Returns the path of a file that SQLite keeps beside a database.
+fn beside(database: &Path, suffix: &str) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
 }
 
 fn write<T>(connection: &mut Connection, work: impl FnOnce(&Tx<'_>) -> Result<T>) -> Result<T> {

@@ -11,6 +11,9 @@ pub struct Named {
     pub sql: &'static str,
 }
 
+/// Lists the views with their columns.
+pub const LIST_VIEWS: &str = "SELECT v.name, (SELECT group_concat(name, ', ') FROM pragma_table_info(v.name)) FROM sqlite_schema v WHERE v.type = 'view' ORDER BY v.name";
+
 /// All named queries, in the order they are listed.
 pub const NAMED: &[Named] = &[
     Named {

@@ -36,6 +36,10 @@ struct Capture<'a> {
     buffer: Vec<u8>,
     /// Where compressed bytes are made, reused from file to file.
     packed: Vec<u8>,
+    /// Made and not yet written.
+    blobs: Vec<Packed>,
+    /// Bytes in `blobs`.
+    held: usize,
     /// Bytes of supporting files that may still be kept; asked for once it matters.
     room: Option<u64>,
     kept: Kept,
@@ -62,6 +66,8 @@ pub(super) fn keep_queued(
         compressor,
         buffer: Vec::new(),
         packed: Vec::new(),
+        blobs: Vec::new(),
+        held: 0,
         room: None,
         kept: Kept::default(),
     };
@@ -74,17 +80,15 @@ pub(super) fn keep_queued(
         if capture.room.is_none() && jobs.iter().any(has_new_files) {
             capture.room = Some(budget.saturating_sub(store.kept_totals()?.bytes));
         }
-        let mut blobs = Vec::new();
         let mut done = Vec::with_capacity(jobs.len());
         for job in &jobs {
-            done.push((job.skill_id, capture.take(job, &mut blobs)));
-            if blobs.iter().map(|blob| blob.bytes.len()).sum::<usize>() > BATCH_BYTES {
-                write_batch(store, &mut change, &blobs, &done, now)?;
-                blobs.clear();
+            done.push((job.skill_id, capture.take(job)));
+            if capture.held > BATCH_BYTES {
+                write_batch(store, &mut change, &capture.take_blobs(), &done, now)?;
                 done.clear();
             }
         }
-        write_batch(store, &mut change, &blobs, &done, now)?;
+        write_batch(store, &mut change, &capture.take_blobs(), &done, now)?;
         progress.advance(jobs.len() as u64);
     }
     progress.end();
@@ -113,12 +117,12 @@ fn write_batch(
         }
         for (skill_id, outcome) in done {
             let Some(outcome) = outcome else { continue };
-            if let Some(revision) = &outcome.revision {
+            if !outcome.revision.files.is_empty() {
                 let id = match *change {
                     Some(id) => id,
                     None => *change.insert(tx.add_external_change("changed outside skilldb", now)?),
                 };
-                tx.add_revision(id, revision)?;
+                tx.add_revision(id, &outcome.revision)?;
             }
             for path in &outcome.outgrown {
                 tx.note_kept(*skill_id, path, None)?;
@@ -134,7 +138,8 @@ fn write_batch(
 
 /// What became of one job.
 struct Outcome {
-    revision: Option<NewRevision>,
+    /// Without files when all bytes are as they were.
+    revision: NewRevision,
     /// Files whose bytes are the same under new stamps.
     restamped: Vec<(String, KeptFile)>,
     /// Files that were kept and are now too large, or no text: what the history holds is not the newest.
@@ -143,17 +148,13 @@ struct Outcome {
 
 impl Capture<'_> {
     /// Reads what changed of one skill. `None` when its skill file cannot be read now: it stays queued.
-    fn take(&mut self, job: &CaptureJob, blobs: &mut Vec<Packed>) -> Option<Outcome> {
+    fn take(&mut self, job: &CaptureJob) -> Option<Outcome> {
         let before: HashMap<&str, &KeptFile> = job
             .kept
             .iter()
             .map(|(path, kept)| (path.as_str(), kept))
             .collect();
         let folder = Path::new(&job.folder);
-        let mut files = Vec::new();
-        let mut restamped = Vec::new();
-        let mut outgrown = Vec::new();
-
         let path = folder.join(&job.file_name);
         // A link put in its place since the walk: the next sync judges it.
         let metadata = fs::metadata(&path)
@@ -163,48 +164,43 @@ impl Capture<'_> {
         let stat = crate::library::Stat::from(&metadata);
         let known = before.get(job.file_name.as_str()).copied();
         let mode = metadata.permissions().mode() & 0o7777;
-        self.compare(
-            &job.file_name,
-            known,
-            stat.mtime_ns,
-            mode,
-            &mut files,
-            &mut restamped,
-            blobs,
-        );
+        let mut outcome = Outcome {
+            revision: NewRevision {
+                skill_id: job.skill_id,
+                title: String::new(),
+                files: Vec::new(),
+            },
+            restamped: Vec::new(),
+            outgrown: Vec::new(),
+        };
+        self.compare(&job.file_name, known, stat.mtime_ns, mode, &mut outcome);
         if job.writable {
-            outgrown =
-                self.take_supporting(job, folder, &before, &mut files, &mut restamped, blobs);
+            self.take_supporting(job, folder, &before, &mut outcome);
         }
-        files.extend(removed_files(job));
-        let title = title_of(job, &files);
-        let revision = (!files.is_empty()).then_some(NewRevision {
-            skill_id: job.skill_id,
-            title,
-            files,
-        });
-        Some(Outcome {
-            revision,
-            restamped,
-            outgrown,
-        })
+        let revision = &mut outcome.revision;
+        revision.files.extend(removed_files(job));
+        revision.title = title_of(job, &revision.files);
+        Some(outcome)
     }
 
-    /// Keeps what changed of the supporting files; returns those it cannot keep any more.
+    /// Returns what is ready to be written, and holds nothing any more.
+    fn take_blobs(&mut self) -> Vec<Packed> {
+        self.held = 0;
+        std::mem::take(&mut self.blobs)
+    }
+
+    /// Keeps what changed of the supporting files, and says which it cannot keep any more.
     fn take_supporting(
         &mut self,
         job: &CaptureJob,
         folder: &Path,
         before: &HashMap<&str, &KeptFile>,
-        files: &mut Vec<NewFile>,
-        restamped: &mut Vec<(String, KeptFile)>,
-        blobs: &mut Vec<Packed>,
-    ) -> Vec<String> {
-        let mut outgrown = Vec::new();
+        outcome: &mut Outcome,
+    ) {
         for (path, size, mtime_ns, mode) in &job.files {
             let known = before.get(path.as_str()).copied();
             if *size > MAX_SUPPORT_BYTES {
-                outgrown.extend(known.map(|_| path.clone()));
+                outcome.outgrown.extend(known.map(|_| path.clone()));
                 self.kept.skipped_files += 1;
                 continue;
             }
@@ -218,32 +214,25 @@ impl Capture<'_> {
                 continue;
             }
             if !is_text(&self.buffer) {
-                outgrown.extend(known.map(|_| path.clone()));
+                outcome.outgrown.extend(known.map(|_| path.clone()));
                 self.kept.skipped_files += 1;
                 continue;
             }
             if known.is_none() {
                 self.room = self.room.map(|room| room.saturating_sub(*size));
             }
-            self.compare(path, known, *mtime_ns, *mode, files, restamped, blobs);
+            self.compare(path, known, *mtime_ns, *mode, outcome);
         }
-        outgrown
     }
 
     /// Compares the bytes in the buffer with what the history holds.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "two callers, and a struct for it would be used nowhere else"
-    )]
     fn compare(
         &mut self,
         path: &str,
         known: Option<&KeptFile>,
         mtime_ns: i64,
         mode: u32,
-        files: &mut Vec<NewFile>,
-        restamped: &mut Vec<(String, KeptFile)>,
-        blobs: &mut Vec<Packed>,
+        outcome: &mut Outcome,
     ) {
         let hash = hash_of(&self.buffer);
         let size = self.buffer.len() as u64;
@@ -253,13 +242,15 @@ impl Capture<'_> {
             mtime_ns,
         };
         if known.is_some_and(|known| known.hash == hash) {
-            restamped.push((path.to_owned(), after));
+            outcome.restamped.push((path.to_owned(), after));
             return;
         }
         self.kept.files += 1;
         self.kept.bytes += size;
-        blobs.push(self.pack(hash));
-        files.push(NewFile {
+        let blob = self.pack(hash);
+        self.held += blob.bytes.len();
+        self.blobs.push(blob);
+        outcome.revision.files.push(NewFile {
             path: path.to_owned(),
             moved_from: None,
             before: known.map(|known| known.hash.clone()),

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::library::Root;
-use crate::library::walk::{Reach, Request};
+use crate::library::walk::Request;
 use crate::store::{self, KnownSkill, LibraryLock, RootRow, Store, Tx};
 use crate::time::Timestamp;
 use apply::Rewrite;
@@ -176,15 +176,8 @@ fn fill_root(
     now: Timestamp,
     progress: &dyn Progress,
 ) -> Result<()> {
-    let request = Request {
-        root: &root.path,
-        start: ".",
-        archived: false,
-        reach: Reach::Deep,
-        is_known: &|_| false,
-    };
     let mut buffer = Vec::new();
-    scan::walk_reading(&request, &mut buffer, &mut |step| {
+    scan::walk_reading(&Request::whole(&root.path), &mut buffer, &mut |step| {
         match step {
             Read::Found(mut found) if found.skill.is_some() => {
                 let id = apply::add_skill(tx, root, &found, now)?;

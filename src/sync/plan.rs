@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 
 use super::found::{Found, ReadSkill, SkillFacts, folder_path, hash_of};
-use super::scan::{RootScan, is_below, is_same_listing};
+use super::scan::{RootScan, is_below};
 use crate::error::Result;
 use crate::library::{EntryKind, WalkCode, WalkFinding, files, unit};
 use crate::skill::ParseStatus;
@@ -108,7 +108,7 @@ fn fate_of(store: &Store, root: &RootRow, found: &Found) -> Result<Fate> {
     let rel_path = found.unit.rel_path.as_str();
     let before = store.find_unit(root.id, rel_path)?;
     let listing = before.as_ref().map(|(_, packed)| packed.as_slice());
-    let is_same = listing.is_some_and(|packed| is_same_listing(packed, &found.packed));
+    let is_same = listing.is_some_and(|packed| unit::same_listing(packed, &found.packed));
     let Some(read) = &found.skill else {
         let was_folder = before.as_ref().is_some_and(|(skill, _)| skill.is_none());
         return Ok(if is_same && was_folder {
@@ -196,10 +196,8 @@ fn fate_without_mirror(
     facts: &SkillFacts,
     known: KnownSkill,
 ) -> Result<Fate> {
-    let kept = store.kept_of(known.id)?;
-    let is_kept = kept
-        .iter()
-        .any(|(path, kept)| path == found.file_name() && kept.hash == facts.content_hash);
+    let kept = store.kept_hashes(known.id)?;
+    let is_kept = kept.get(found.file_name()) == Some(&facts.content_hash);
     let was_never_read = known.parse_status.is_some();
     Ok(match (is_kept, was_never_read) {
         (true, _) => Fate::Touched(known),
@@ -226,11 +224,7 @@ fn differs_from_history(
     if rewritten.peek().is_none() && found.suspects.is_empty() && !found.is_suspect_whole {
         return Ok(false);
     }
-    let kept: HashMap<String, String> = store
-        .kept_of(known.id)?
-        .into_iter()
-        .map(|(path, kept)| (path, kept.hash))
-        .collect();
+    let kept = store.kept_hashes(known.id)?;
     let folder = folder_path(&root.path, &found.unit.rel_path);
     let mut buffer = Vec::new();
     let mut differs = |name: &str, hash: &str| {
@@ -316,9 +310,9 @@ pub(super) fn match_moves(store: &Store, plans: &mut [RootPlan]) -> Result<()> {
 fn has_bytes_of(store: &Store, root: &RootRow, found: &Found, skill: &KnownSkill) -> Result<bool> {
     let folder = folder_path(&root.path, &found.unit.rel_path);
     let mut buffer = Vec::new();
-    Ok(store.kept_of(skill.id)?.iter().all(|(path, kept)| {
+    Ok(store.kept_hashes(skill.id)?.iter().all(|(path, hash)| {
         files::read_into(&folder.join(path), files::MAX_SKILL_BYTES, &mut buffer).is_ok()
-            && hash_of(&buffer) == kept.hash
+            && hash_of(&buffer) == *hash
     }))
 }
 

@@ -2,7 +2,6 @@
 //! where an answer differs.
 
 use std::collections::HashMap;
-use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
@@ -11,9 +10,9 @@ use super::rewalk;
 use crate::error::Result;
 use crate::library::files::open_folder;
 use crate::library::unit::{Probe, probe};
-use crate::library::walk::{End, Reach, Request, Step, walk};
+use crate::library::walk::{End, Request, Step, walk};
 use crate::library::{WalkCode, WalkFinding};
-use crate::library::{files, unit};
+use crate::library::{files, is_not_there};
 use crate::store::{Place, RootRow, Store};
 
 /// How closely to look.
@@ -71,14 +70,7 @@ pub(super) struct Dirty {
 pub(super) fn scan(store: &Store, root: &RootRow, depth: Depth) -> Result<RootScan> {
     let folder = match open_folder(&root.path) {
         Ok(folder) => folder,
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            return lost_root(store, root);
-        }
+        Err(error) if is_not_there(&error) => return lost_root(store, root),
         Err(_) => {
             return Ok(RootScan {
                 unknown: vec![unreadable_folder(&root.path, ".")],
@@ -211,11 +203,7 @@ fn is_racily_changed(
         rel_path,
     };
     let known = store.skill_at(place)?;
-    let kept: HashMap<String, String> = store
-        .kept_of(skill_id)?
-        .into_iter()
-        .map(|(path, kept)| (path, kept.hash))
-        .collect();
+    let kept = store.kept_hashes(skill_id)?;
     let folder = folder_path(&root.path, rel_path);
     let mut buffer = Vec::new();
     for name in racy {
@@ -243,14 +231,7 @@ fn is_racily_changed(
 /// Walks and reads the whole root and compares it with every row.
 fn whole(store: &Store, root: &RootRow) -> Result<RootScan> {
     let mut scan = RootScan::default();
-    let request = Request {
-        root: &root.path,
-        start: ".",
-        archived: false,
-        reach: Reach::Deep,
-        is_known: &|_| false,
-    };
-    walk_into(&mut scan, &request)?;
+    walk_into(&mut scan, &Request::whole(&root.path))?;
     let found: HashMap<&str, bool> = scan
         .found
         .iter()
@@ -340,11 +321,6 @@ pub(super) fn walk_reading(
         .into_iter()
         .try_for_each(|finding| take(Read::Finding(finding)))?;
     Ok(end)
-}
-
-/// Returns whether two packed listings say the same.
-pub(super) fn is_same_listing(a: &[u8], b: &[u8]) -> bool {
-    unit::same_listing(a, b)
 }
 
 /// Leaves of closed folders only the topmost: what lies in them cannot be asked about anyway.

@@ -12,9 +12,16 @@
 //! | `open DB` | open that database, ask it one thing, leave |
 //! | `cold SKILLS DB` | index from nothing: stat all; read, hash and split every SKILL.md |
 //! | `keep SKILLS DB` | store every SKILL.md and the supporting text files, compressed |
+//! | `record DB NAME` | add one use of a skill to a database of skilldb |
+//! | `count DB` | count the uses in a database of skilldb |
+//! | `parse FILE...` | read files line by line and build a JSON value of every line |
+//! | `ignore FILE...` | the same, but look at the JSON only and build nothing |
+//! | `lines FILE...` | the same, but do not look at the lines |
 //!
 //! `cold` and `keep` write `DB.new` without a journal and rename it into place, so neither waits
 //! for the disk. Skills are taken not to lie inside each other.
+
+mod usage;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -271,6 +278,9 @@ fn keep(skills: &str, db: &str) -> Res<String> {
     })
 }
 
+const USAGE: &str = "usage: skilldb-floor \
+    fill|rescan|show|open|cold|keep|record|count|parse|ignore|lines ...";
+
 fn main() -> Res<ExitCode> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -282,10 +292,15 @@ fn main() -> Res<ExitCode> {
         ["cold", skills, db] => cold(skills, db)?,
         ["keep", skills, db] => keep(skills, db)?,
         ["show", db, name] => return show(db, name),
+        ["record", db, name] => usage::record(db, name)?,
+        ["count", db] => usage::count(db)?,
+        ["parse", ref files @ ..] => usage::lines(files, usage::json::<serde_json::Value>)?,
+        ["ignore", ref files @ ..] => usage::lines(files, usage::json::<serde::de::IgnoredAny>)?,
+        ["lines", ref files @ ..] => usage::lines(files, |_| true)?,
         ["open", db] => read_only(db)?.query_row("PRAGMA user_version", [], |r| {
             Ok(format!("\"version\":{}", r.get::<_, i64>(0)?))
         })?,
-        _ => return Err("usage: skilldb-floor fill|rescan|show|open|cold|keep ...".into()),
+        _ => return Err(USAGE.into()),
     };
     let (ms, cpu) = (wall.elapsed().as_secs_f64() * 1e3, (cpu()? - before).as_secs_f64() * 1e3);
     println!("{{\"op\":\"{}\",\"ms\":{ms:.4},\"cpu_ms\":{cpu:.4},{facts}}}", args[0]);

@@ -19,6 +19,8 @@ demo:
 	$(DEMO) sync fixtures/library
 	$(DEMO) list
 	$(DEMO) show release-notes
+	$(DEMO) import claude-code fixtures/history
+	SKILLDB_NOW=2026-05-30T12:00:00.000Z $(DEMO) stats
 	$(DEMO) sql "SELECT name, count(*) AS copies, group_concat(rel_path, ', ') AS places FROM v_skill GROUP BY name ORDER BY copies DESC, name LIMIT 3" --format table
 
 bench:

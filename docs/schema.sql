@@ -24,7 +24,7 @@ CREATE TABLE change (
   curator_run_id INTEGER,
   undoes         INTEGER REFERENCES change (id),
   at             TEXT NOT NULL CHECK (at GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z')
-) STRICT;
+, source TEXT, event_id TEXT) STRICT;
 
 CREATE TABLE diagnostic (
   id              INTEGER PRIMARY KEY,
@@ -41,6 +41,24 @@ CREATE TABLE diagnostic (
   message         TEXT NOT NULL,
   suggestion      TEXT
 ) STRICT;
+
+CREATE TABLE import_file (
+  client      TEXT NOT NULL,
+  path        TEXT NOT NULL,
+  size        INTEGER NOT NULL,
+  mtime_ns    INTEGER NOT NULL,
+  -- Bytes and whole lines that were read.
+  read_bytes  INTEGER NOT NULL,
+  read_lines  INTEGER NOT NULL,
+  -- SHA-256 over the beginning and the end of what was read: a file that was rewritten is read anew.
+  fingerprint TEXT NOT NULL,
+  -- Events before this were left out; NULL: none were.
+  since       TEXT,
+  -- What the reader has to remember for the next line, as JSON.
+  state       TEXT,
+  read_at     TEXT NOT NULL,
+  PRIMARY KEY (client, path)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE kept_file (
   skill_id INTEGER NOT NULL REFERENCES skill (id),
@@ -90,7 +108,7 @@ CREATE TABLE revision (
   change_id INTEGER NOT NULL REFERENCES change (id),
   skill_id  INTEGER REFERENCES skill (id),
   title     TEXT NOT NULL
-) STRICT;
+, called_name TEXT) STRICT;
 
 CREATE TABLE revision_file (
   revision_id INTEGER NOT NULL REFERENCES revision (id),
@@ -159,6 +177,26 @@ CREATE TABLE skill_file (
   PRIMARY KEY (skill_id, rel_path)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE skill_install (
+  id           INTEGER PRIMARY KEY,
+  -- The file that says so.
+  noted_in     TEXT NOT NULL,
+  name         TEXT NOT NULL,
+  skill_id     INTEGER REFERENCES skill (id),
+  source       TEXT,
+  identifier   TEXT,
+  trust_level  TEXT,
+  scan_verdict TEXT,
+  content_hash TEXT,
+  -- Relative to the root; NULL when it leads out of it.
+  install_path TEXT,
+  files        TEXT NOT NULL CHECK (json_valid(files)),
+  metadata     TEXT NOT NULL CHECK (json_valid(metadata)),
+  installed_at TEXT,
+  updated_at   TEXT,
+  UNIQUE (noted_in, name)
+) STRICT;
+
 CREATE TABLE skill_reference (
   id              INTEGER PRIMARY KEY,
   from_kind       TEXT NOT NULL CHECK (from_kind IN ('skill', 'automation')),
@@ -209,7 +247,7 @@ CREATE TABLE skill_usage (
   background_view_count   INTEGER NOT NULL DEFAULT 0,
   background_file_count   INTEGER NOT NULL DEFAULT 0,
   last_background_at      TEXT
-) STRICT;
+, failure_count INTEGER NOT NULL DEFAULT 0, last_failure_at TEXT) STRICT;
 
 CREATE TABLE state_transition (
   id             INTEGER PRIMARY KEY,
@@ -225,6 +263,11 @@ CREATE TABLE state_transition (
   at             TEXT NOT NULL CHECK (at GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z')
 ) STRICT;
 
+CREATE TABLE usage_alias (
+  event_id       TEXT PRIMARY KEY,
+  usage_event_id INTEGER NOT NULL REFERENCES usage_event (id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE usage_baseline (
   skill_id   INTEGER NOT NULL REFERENCES skill (id),
   source     TEXT NOT NULL,
@@ -233,8 +276,31 @@ CREATE TABLE usage_baseline (
   file_count INTEGER NOT NULL DEFAULT 0,
   last_use_at  TEXT,
   last_view_at TEXT,
-  last_file_at TEXT,
+  last_file_at TEXT, patch_count INTEGER NOT NULL DEFAULT 0, last_patch_at TEXT, archived_at TEXT, record TEXT, seen_use_count INTEGER NOT NULL DEFAULT 0, seen_view_count INTEGER NOT NULL DEFAULT 0, seen_patch_count INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (skill_id, source)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE usage_cost (
+  message_id     TEXT PRIMARY KEY,
+  usage_event_id INTEGER REFERENCES usage_event (id),
+  called_name    TEXT NOT NULL,
+  client         TEXT NOT NULL,
+  session_id     TEXT,
+  at             TEXT NOT NULL,
+  tokens_in      INTEGER NOT NULL,
+  tokens_out     INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE usage_day (
+  day        TEXT NOT NULL,
+  skill_id   INTEGER NOT NULL,
+  kind       TEXT NOT NULL,
+  "trigger"  TEXT NOT NULL,
+  client     TEXT NOT NULL,
+  background INTEGER NOT NULL CHECK (background IN (0, 1)),
+  events     INTEGER NOT NULL,
+  failures   INTEGER NOT NULL,
+  PRIMARY KEY (day, skill_id, kind, "trigger", client, background)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE usage_event (
@@ -256,7 +322,7 @@ CREATE TABLE usage_event (
   content_hash TEXT,
   tokens_in    INTEGER,
   tokens_out   INTEGER
-) STRICT;
+, args TEXT, file TEXT, called_path TEXT, subagent TEXT, channel TEXT, in_baseline INTEGER NOT NULL DEFAULT 0 CHECK (in_baseline IN (0, 1))) STRICT;
 
 CREATE TABLE walk_unit (
   root_id  INTEGER NOT NULL REFERENCES skill_root (id),
@@ -266,6 +332,8 @@ CREATE TABLE walk_unit (
   entries  BLOB NOT NULL,
   PRIMARY KEY (root_id, rel_path)
 ) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX change_by_event ON change (event_id) WHERE event_id IS NOT NULL;
 
 CREATE INDEX diagnostic_by_error ON diagnostic (root_id) WHERE severity = 'error';
 
@@ -287,13 +355,19 @@ CREATE INDEX revision_by_skill ON revision (skill_id, id);
 
 CREATE INDEX skill_by_archive ON skill (root_id) WHERE state = 'archived';
 
+CREATE INDEX skill_by_heir ON skill (absorbed_into) WHERE absorbed_into IS NOT NULL;
+
 CREATE UNIQUE INDEX skill_by_place ON skill (root_id, rel_path) WHERE removed_at IS NULL;
 
 CREATE INDEX skill_by_vanishing ON skill (root_id) WHERE missing_since IS NOT NULL;
 
 CREATE INDEX state_transition_by_skill ON state_transition (skill_id, id);
 
+CREATE INDEX usage_event_by_called_name ON usage_event (called_name, at) WHERE skill_id IS NULL;
+
 CREATE INDEX usage_event_by_skill ON usage_event (skill_id, at);
+
+CREATE INDEX usage_event_with_cost ON usage_event (skill_id, called_name, tokens_in, tokens_out) WHERE tokens_in IS NOT NULL;
 
 CREATE TRIGGER change_is_kept BEFORE DELETE ON change
 BEGIN SELECT RAISE(ABORT, 'a change is never deleted'); END;
@@ -321,25 +395,103 @@ CREATE TRIGGER state_transition_starts_where_the_skill_is BEFORE INSERT ON state
 WHEN new.from_state <> (SELECT CASE WHEN missing_since IS NULL THEN state ELSE 'missing' END FROM skill WHERE id = new.skill_id)
 BEGIN SELECT RAISE(ABORT, 'the skill is not in the state the transition starts from'); END;
 
-CREATE TRIGGER usage_event_counts AFTER INSERT ON usage_event
-WHEN new.skill_id IS NOT NULL
+CREATE TRIGGER usage_cost_adds AFTER INSERT ON usage_cost
+WHEN new.usage_event_id IS NOT NULL
 BEGIN
-  INSERT INTO skill_usage (skill_id) VALUES (new.skill_id) ON CONFLICT DO NOTHING;
+  UPDATE usage_event
+  SET tokens_in = coalesce(tokens_in, 0) + new.tokens_in, tokens_out = coalesce(tokens_out, 0) + new.tokens_out
+  WHERE id = new.usage_event_id;
+END;
+
+CREATE TRIGGER usage_cost_grows AFTER UPDATE ON usage_cost
+WHEN new.usage_event_id IS NOT NULL
+BEGIN
+  UPDATE usage_event
+  SET tokens_in = coalesce(tokens_in, 0) + new.tokens_in - old.tokens_in, tokens_out = coalesce(tokens_out, 0) + new.tokens_out - old.tokens_out
+  WHERE id = new.usage_event_id;
+END;
+
+CREATE TRIGGER usage_event_counts AFTER INSERT ON usage_event
+BEGIN
+  INSERT INTO usage_day VALUES (substr(new.at, 1, 10), coalesce(new.skill_id, 0), new.kind, new."trigger", coalesce(new.client, ''),
+    new.actor IN ('background_review', 'curator'), 1, coalesce(new.ok = 0, 0))
+  ON CONFLICT DO UPDATE SET events = events + 1, failures = failures + excluded.failures;
+  INSERT INTO skill_usage (skill_id) SELECT new.skill_id WHERE new.skill_id IS NOT NULL AND new.in_baseline = 0 ON CONFLICT DO NOTHING;
   UPDATE skill_usage
   SET use_count  = use_count  + (new.kind = 'use'),
       view_count = view_count + (new.kind = 'view'),
       file_count = file_count + (new.kind = 'file'),
       last_use_at  = CASE WHEN new.kind = 'use'  THEN max(coalesce(last_use_at, ''), new.at)  ELSE last_use_at END,
       last_view_at = CASE WHEN new.kind = 'view' THEN max(coalesce(last_view_at, ''), new.at) ELSE last_view_at END,
-      last_file_at = CASE WHEN new.kind = 'file' THEN max(coalesce(last_file_at, ''), new.at) ELSE last_file_at END
-  WHERE skill_id = new.skill_id AND new.actor NOT IN ('background_review', 'curator');
+      last_file_at = CASE WHEN new.kind = 'file' THEN max(coalesce(last_file_at, ''), new.at) ELSE last_file_at END,
+      failure_count = failure_count + coalesce(new.ok = 0, 0),
+      last_failure_at = CASE WHEN new.ok = 0 THEN max(coalesce(last_failure_at, ''), new.at) ELSE last_failure_at END
+  WHERE skill_id = new.skill_id AND new.in_baseline = 0 AND new.actor NOT IN ('background_review', 'curator');
   UPDATE skill_usage
   SET background_use_count  = background_use_count  + (new.kind = 'use'),
       background_view_count = background_view_count + (new.kind = 'view'),
       background_file_count = background_file_count + (new.kind = 'file'),
       last_background_at    = max(coalesce(last_background_at, ''), new.at)
-  WHERE skill_id = new.skill_id AND new.actor IN ('background_review', 'curator');
+  WHERE skill_id = new.skill_id AND new.in_baseline = 0 AND new.actor IN ('background_review', 'curator');
 END;
+
+CREATE TRIGGER usage_event_is_kept BEFORE DELETE ON usage_event
+BEGIN SELECT RAISE(ABORT, 'a usage event is never deleted'); END;
+
+CREATE TRIGGER usage_event_is_never_rewritten BEFORE UPDATE ON usage_event
+WHEN new.event_id <> old.event_id OR new.called_name <> old.called_name OR new.kind <> old.kind OR new."trigger" <> old."trigger"
+  OR new.actor <> old.actor OR new.at <> old.at OR new.client IS NOT old.client OR new.in_baseline <> old.in_baseline
+  OR (old.ok IS NOT NULL AND new.ok IS NOT old.ok)
+  OR (old.called_path IS NOT NULL AND new.called_path IS NOT old.called_path)
+  OR (old.skill_id IS NOT NULL AND new.skill_id IS NOT old.skill_id AND (old.called_path IS NOT NULL OR new.called_path IS NULL))
+BEGIN SELECT RAISE(ABORT, 'a usage event is never rewritten'); END;
+
+CREATE TRIGGER usage_event_links AFTER UPDATE OF skill_id ON usage_event
+WHEN new.skill_id IS NOT old.skill_id
+BEGIN
+  UPDATE usage_day SET events = events - 1, failures = failures - coalesce(new.ok = 0, 0)
+  WHERE day = substr(new.at, 1, 10) AND skill_id = coalesce(old.skill_id, 0) AND kind = new.kind AND "trigger" = new."trigger"
+    AND client = coalesce(new.client, '') AND background = (new.actor IN ('background_review', 'curator'));
+  DELETE FROM usage_day
+  WHERE events = 0 AND day = substr(new.at, 1, 10) AND skill_id = coalesce(old.skill_id, 0) AND kind = new.kind AND "trigger" = new."trigger"
+    AND client = coalesce(new.client, '') AND background = (new.actor IN ('background_review', 'curator'));
+  INSERT INTO usage_day VALUES (substr(new.at, 1, 10), new.skill_id, new.kind, new."trigger", coalesce(new.client, ''),
+    new.actor IN ('background_review', 'curator'), 1, coalesce(new.ok = 0, 0))
+  ON CONFLICT DO UPDATE SET events = events + 1, failures = failures + excluded.failures;
+END;
+
+CREATE TRIGGER usage_event_settles AFTER UPDATE OF ok ON usage_event
+WHEN old.ok IS NULL AND new.ok = 0
+BEGIN
+  UPDATE usage_day SET failures = failures + 1
+  WHERE day = substr(new.at, 1, 10) AND skill_id = coalesce(old.skill_id, 0) AND kind = new.kind AND "trigger" = new."trigger"
+    AND client = coalesce(new.client, '') AND background = (new.actor IN ('background_review', 'curator'));
+  UPDATE skill_usage
+  SET failure_count = failure_count + 1, last_failure_at = max(coalesce(last_failure_at, ''), new.at)
+  WHERE skill_id = old.skill_id AND new.in_baseline = 0 AND new.actor NOT IN ('background_review', 'curator');
+END;
+
+CREATE VIEW usage_recount AS
+SELECT skill_id,
+       sum(uses) AS use_count, sum(views) AS view_count, sum(files) AS file_count,
+       max(last_use) AS last_use_at, max(last_view) AS last_view_at, max(last_file) AS last_file_at,
+       sum(b_uses) AS background_use_count, sum(b_views) AS background_view_count, sum(b_files) AS background_file_count,
+       max(last_b) AS last_background_at,
+       sum(failed) AS failure_count, max(last_failed) AS last_failure_at
+FROM (
+  SELECT skill_id,
+         (kind = 'use') * fg AS uses, (kind = 'view') * fg AS views, (kind = 'file') * fg AS files,
+         CASE WHEN fg AND kind = 'use' THEN at END AS last_use,
+         CASE WHEN fg AND kind = 'view' THEN at END AS last_view,
+         CASE WHEN fg AND kind = 'file' THEN at END AS last_file,
+         (kind = 'use') * (1 - fg) AS b_uses, (kind = 'view') * (1 - fg) AS b_views, (kind = 'file') * (1 - fg) AS b_files,
+         CASE WHEN NOT fg THEN at END AS last_b,
+         coalesce(fg AND ok = 0, 0) AS failed,
+         CASE WHEN fg AND ok = 0 THEN at END AS last_failed
+  FROM (SELECT skill_id, kind, at, ok, actor NOT IN ('background_review', 'curator') AS fg FROM usage_event WHERE skill_id IS NOT NULL AND in_baseline = 0)
+  UNION ALL
+  SELECT skill_id, use_count, view_count, file_count, last_use_at, last_view_at, last_file_at, 0, 0, 0, NULL, 0, NULL FROM usage_baseline)
+GROUP BY skill_id;
 
 CREATE VIEW v_diagnostic AS
 SELECT d.path,
@@ -385,6 +537,26 @@ JOIN skill_root r ON r.id = s.root_id
 LEFT JOIN kept_file k ON k.skill_id = f.skill_id AND k.rel_path = f.rel_path AND k.size = f.size AND k.mtime_ns = f.mtime_ns
 WHERE s.missing_since IS NULL AND r.removed_at IS NULL;
 
+CREATE VIEW v_import AS
+SELECT client, path, size, read_bytes, read_lines, since, read_at
+FROM import_file;
+
+CREATE VIEW v_install AS
+SELECT i.name,
+       i.skill_id,
+       i.source,
+       i.identifier,
+       i.trust_level,
+       i.scan_verdict,
+       i.content_hash,
+       i.install_path,
+       i.files,
+       i.metadata,
+       i.installed_at,
+       i.updated_at,
+       i.noted_in
+FROM skill_install i;
+
 CREATE VIEW v_missing AS
 SELECT s.id,
        coalesce(m.name, s.rel_path) AS name,
@@ -401,11 +573,24 @@ WHERE s.missing_since IS NOT NULL
   AND r.removed_at IS NULL;
 
 CREATE VIEW v_never_used AS
-SELECT id, name, origin, state, path, created_at
+SELECT id, name, origin, state, path, created_at, view_count
 FROM v_skill
 WHERE state <> 'archived'
   AND use_count = 0
   AND inherited_use_count = 0;
+
+CREATE VIEW v_not_installed AS
+SELECT called_name AS name,
+       count(*) AS calls,
+       sum(coalesce(ok = 0, 0)) AS failures,
+       min(at) AS first_at,
+       max(at) AS last_at,
+       group_concat(DISTINCT client) AS clients,
+       -- More than none: skills of that name are there, and nothing says which of them was meant.
+       (SELECT count(*) FROM v_skill v WHERE v.name = called_name AND v.state <> 'archived') AS copies
+FROM usage_event
+WHERE skill_id IS NULL
+GROUP BY called_name;
 
 CREATE VIEW v_patch_effect AS
 SELECT c.id AS change_id,
@@ -498,11 +683,17 @@ SELECT s.id,
        coalesce(u.use_count, 0) AS use_count,
        coalesce(u.view_count, 0) AS view_count,
        coalesce(u.file_count, 0) AS file_count,
+       coalesce(u.failure_count, 0) AS failure_count,
+       -- Edits made through an agent or through skilldb; an imported one is in its sidecar's count.
+       (SELECT coalesce(sum(b.patch_count), 0) FROM usage_baseline b WHERE b.skill_id = s.id)
+       + (SELECT count(*) FROM revision v JOIN change c ON c.id = v.change_id
+          WHERE v.skill_id = s.id AND c.outcome = 'applied' AND c.source IS NULL AND c.action IN ('edit', 'patch', 'write_file', 'remove_file')) AS patch_count,
        -- What was absorbed into this skill counts here too: the umbrella inherits the use of its parts.
        (SELECT coalesce(sum(iu.use_count), 0)
         FROM skill a
         JOIN skill_usage iu ON iu.skill_id = a.id
         WHERE a.absorbed_into = s.id) AS inherited_use_count,
+       u.last_use_at,
        nullif(max(coalesce(u.last_use_at, ''), coalesce(u.last_view_at, ''), coalesce(u.last_file_at, '')), '') AS last_activity_at,
        CAST(julianday('now') - julianday(coalesce(nullif(max(coalesce(u.last_use_at, ''), coalesce(u.last_view_at, ''), coalesce(u.last_file_at, '')), ''), s.created_at)) AS INTEGER) AS idle_days
 FROM skill s
@@ -536,28 +727,37 @@ SELECT u.event_id,
        u.skill_id,
        coalesce(m.name, u.called_name) AS name,
        u.called_name,
+       u.called_path,
        u.kind,
        u."trigger",
        u.actor,
        u.client,
        u.session_id,
+       u.subagent,
+       u.channel,
        u.project,
        u.machine,
        u.at,
        u.ok,
+       u.args,
+       u.file,
        u.content_hash,
        u.tokens_in,
-       u.tokens_out
+       u.tokens_out,
+       u.in_baseline
 FROM usage_event u
 LEFT JOIN manifest m ON m.skill_id = u.skill_id;
 
 CREATE VIEW v_usage_daily AS
-SELECT substr(at, 1, 10) AS day,
-       skill_id,
-       name,
-       kind,
-       client,
-       count(*) AS events,
-       sum(ok = 0) AS failures
-FROM v_usage
-GROUP BY substr(at, 1, 10), skill_id, name, kind, client;
+SELECT d.day,
+       nullif(d.skill_id, 0) AS skill_id,
+       -- NULL: called but not installed; v_not_installed has the names.
+       m.name,
+       d.kind,
+       d."trigger",
+       nullif(d.client, '') AS client,
+       d.background,
+       d.events,
+       d.failures
+FROM usage_day d
+LEFT JOIN manifest m ON m.skill_id = d.skill_id;

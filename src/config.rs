@@ -1,6 +1,8 @@
 //! Settings: flags, environment, project file, home file, defaults, in this order. The only reader of
 //! the environment.
 
+mod file;
+
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -12,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::library::client::{self, Scope, Surroundings};
 use crate::library::{Root, RootKind};
 use crate::time::{Clock, Timestamp};
+use file::{FileRoot, parse};
 
 /// The configuration file in the library's home.
 pub const HOME_FILE: &str = "config.yaml";
@@ -81,6 +84,8 @@ pub struct Config {
     pub cwd: PathBuf,
     /// The user's home folder, links resolved.
     pub user_home: PathBuf,
+    /// This machine's name.
+    pub machine: String,
 }
 
 /// Whose file it is: a project's may come from a stranger.
@@ -88,33 +93,6 @@ pub struct Config {
 enum Trust {
     Own,
     Project,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    #[serde(default)]
-    roots: Vec<FileRoot>,
-    #[serde(default)]
-    clients: Vec<String>,
-    history: Option<FileHistory>,
-    color: Option<ColorChoice>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileRoot {
-    path: String,
-    kind: Option<String>,
-    priority: Option<i64>,
-    writable: Option<bool>,
-    client: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileHistory {
-    supporting_mib: Option<u64>,
 }
 
 #[expect(
@@ -154,6 +132,10 @@ impl Config {
             clock: clock()?,
             cwd,
             user_home,
+            machine: rustix::system::uname()
+                .nodename()
+                .to_string_lossy()
+                .into_owned(),
         };
         config.add_file(&home_file, Trust::Own)?;
         if let Some(path) = project_file.filter(|path| *path != home_file) {
@@ -281,6 +263,45 @@ impl Config {
         }
     }
 
+    /// The home of a client, whether it is there or not.
+    #[must_use]
+    pub fn client_home(&self, client: &str) -> PathBuf {
+        let (name, default) = match client {
+            "codex" => ("CODEX_HOME", ".codex"),
+            "hermes" => ("HERMES_HOME", ".hermes"),
+            _ => ("CLAUDE_CONFIG_DIR", ".claude"),
+        };
+        match variable(name) {
+            Some(path) => self.cwd.join(path),
+            None => self.user_home.join(default),
+        }
+    }
+
+    /// How a hook has to call this program: by its name where a shell finds just this one, else by its
+    /// path; with the library's home unless that is the usual one.
+    #[must_use]
+    pub fn program(&self) -> String {
+        let quoted = |path: &Path| {
+            let text = path.to_string_lossy().into_owned();
+            shlex::try_quote(&text).map_or(text.clone(), std::borrow::Cow::into_owned)
+        };
+        let own = std::env::current_exe().and_then(|path| path.canonicalize());
+        let paths = variable("PATH").unwrap_or_default();
+        let found = std::env::split_paths(&paths)
+            .map(|folder| folder.join("skilldb"))
+            .find(|path| path.is_file());
+        let mut words = match (own, found.and_then(|path| path.canonicalize().ok())) {
+            (Ok(own), Some(found)) if own == found => "skilldb".to_owned(),
+            (Ok(own), _) => quoted(&own),
+            (Err(_), _) => "skilldb".to_owned(),
+        };
+        if self.home.origin != Origin::Default {
+            words.push_str(" --home ");
+            words.push_str(&quoted(&self.home.value));
+        }
+        words
+    }
+
     /// The library's own folder of skills, as soon as it is there. No client looks in it by itself.
     #[must_use]
     pub fn own_root(&self) -> Option<Root> {
@@ -395,76 +416,4 @@ fn clock() -> Result<Clock> {
             message: format!("SKILLDB_NOW is `{text}`, which is no time"),
             hint: Some("write it like 2026-01-02T03:04:05.678Z".to_owned()),
         })
-}
-
-fn parse(path: &Path, text: &str) -> Result<File> {
-    if text
-        .lines()
-        .all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
-    {
-        return Ok(File::default());
-    }
-    serde_yaml::from_str(text).map_err(|error| {
-        let line = error
-            .location()
-            .and_then(|location| u32::try_from(location.line()).ok());
-        let words = error.to_string();
-        let message = words
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .trim_start_matches("error: ");
-        // The place stands in front already.
-        let message = match message.split_once(": ") {
-            Some((place, rest)) if place.starts_with("line ") => rest.to_owned(),
-            _ => message.to_owned(),
-        };
-        let hint = unknown_key(&words).map(|(key, known)| match nearest_key(key, &known) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known keys here: {}", known.join(", ")),
-        });
-        Error::Config {
-            path: Some(path.to_path_buf()),
-            line,
-            message,
-            hint,
-        }
-    })
-}
-
-/// Takes the unknown key, and the keys known in its place, out of what the YAML reader says.
-fn unknown_key(words: &str) -> Option<(&str, Vec<&str>)> {
-    let (_, rest) = words.split_once("unknown field `")?;
-    let (key, rest) = rest.split_once('`')?;
-    let (_, known) = rest
-        .split_once("expected one of ")
-        .or_else(|| rest.split_once("expected "))?;
-    let names = known.lines().next().unwrap_or_default().split(", ");
-    Some((key, names.map(|name| name.trim_matches('`')).collect()))
-}
-
-fn nearest_key<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
-    let distances = known
-        .iter()
-        .map(|known| (strsim::damerau_levenshtein(known, key), *known));
-    let near = distances.min()?;
-    (near.0 <= 2).then_some(near.1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn unknown_keys_are_refused_with_a_suggestion() {
-        let error = parse(Path::new("config.yaml"), "roots: []\nclientz: [codex]\n").unwrap_err();
-        assert!(error.to_string().starts_with("config.yaml:2: "), "{error}");
-        assert_eq!(error.hint().unwrap(), "did you mean `clients`?");
-    }
-
-    #[test]
-    fn a_file_of_comments_sets_nothing() {
-        let file = parse(Path::new("config.yaml"), "# roots:\n\n").unwrap();
-        assert!(file.roots.is_empty() && file.clients.is_empty());
-    }
 }

@@ -102,6 +102,22 @@ pub enum Error {
         /// Where the database would be.
         path: PathBuf,
     },
+    /// There is no history of a client at a place.
+    #[error("no history at {path}")]
+    NoHistory {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// A file of another program that cannot be edited without harm.
+    #[error("{}{message}", location(Some(path), *line))]
+    Settings {
+        /// The file.
+        path: PathBuf,
+        /// The line in it, from 1.
+        line: Option<u32>,
+        /// What is wrong.
+        message: String,
+    },
     /// Another process holds the library's lock.
     #[error("another skilldb is changing the library at {home}")]
     Locked {
@@ -234,6 +250,8 @@ impl Error {
             | Self::UnknownRoot { .. }
             | Self::NestedRoot { .. }
             | Self::NoLibrary { .. }
+            | Self::NoHistory { .. }
+            | Self::Settings { .. }
             | Self::Relink { .. }
             | Self::Sql { .. }
             | Self::Io { .. }
@@ -265,6 +283,8 @@ impl Error {
             Self::Usage { .. } => "usage",
             Self::Config { .. } => "config",
             Self::NoLibrary { .. } => "no-library",
+            Self::NoHistory { .. } => "no-history",
+            Self::Settings { .. } => "settings",
             Self::Locked { .. } => "locked",
             Self::NewerSchema { .. } => "newer-schema",
             Self::Migration { .. } => "migration",
@@ -313,6 +333,11 @@ impl Error {
             Self::NoLibrary { .. } => Some(
                 "`skilldb sync FOLDER` or `skilldb sync --client claude-code` makes one".to_owned(),
             ),
+            Self::NoHistory { .. } => Some(
+                "name the client's home folder, a folder of histories, or one history file"
+                    .to_owned(),
+            ),
+            Self::Settings { .. } => Some("mend it by hand first; nothing was changed".to_owned()),
             Self::Locked { .. } => Some("wait until it is done, then run this again".to_owned()),
             Self::NewerSchema { .. } => Some("update skilldb; nothing was changed".to_owned()),
             Self::Migration { .. } | Self::Database { .. } => self.database_hint(),

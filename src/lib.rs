@@ -15,10 +15,12 @@ pub mod cli;
 pub mod config;
 pub mod error;
 pub mod library;
+pub mod share;
 pub mod skill;
 pub mod store;
 pub mod sync;
 pub mod time;
+pub mod usage;
 pub mod validate;
 
 pub use error::{Error, Result};

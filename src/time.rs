@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use chrono::{DateTime, NaiveDateTime, Utc};
+use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
 
 /// A moment in UTC, to the millisecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,6 +29,72 @@ impl Timestamp {
     pub fn parse(text: &str) -> Option<Self> {
         let parsed = NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.3fZ").ok()?;
         Some(Self::from_millis(parsed.and_utc().timestamp_millis()))
+    }
+
+    /// Reads what other programs write: RFC 3339 with any offset, without one (then it is UTC), with a
+    /// blank for the `T`, or a date alone; anything else is `None`.
+    #[must_use]
+    pub fn parse_lenient(text: &str) -> Option<Self> {
+        let text = text.trim();
+        if let Ok(moment) = DateTime::parse_from_rfc3339(text) {
+            return Some(Self::from_millis(moment.timestamp_millis()));
+        }
+        for form in [
+            "%Y-%m-%dT%H:%M:%S%.f",
+            "%Y-%m-%d %H:%M:%S%.f",
+            "%Y-%m-%dT%H:%M",
+        ] {
+            if let Ok(moment) = NaiveDateTime::parse_from_str(text.trim_end_matches('Z'), form) {
+                return Some(Self::from_millis(moment.and_utc().timestamp_millis()));
+            }
+        }
+        for form in ["%Y-%m-%dT%H:%M:%S%.f%z", "%Y-%m-%d %H:%M:%S%.f%z"] {
+            if let Ok(moment) = DateTime::parse_from_str(text, form) {
+                return Some(Self::from_millis(moment.timestamp_millis()));
+            }
+        }
+        let date = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
+        Some(Self::from_millis(
+            date.and_hms_opt(0, 0, 0)?.and_utc().timestamp_millis(),
+        ))
+    }
+
+    /// Reads seconds since 1970; `None` for what is no moment between 1970 and 9999.
+    #[must_use]
+    pub fn from_seconds(seconds: f64) -> Option<Self> {
+        let millis = seconds * 1_000.0;
+        // 9999-12-31: later years have five digits, and the text form four.
+        if !(0.0..253_402_300_800_000.0).contains(&millis) {
+            return None;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "the range was checked")]
+        Some(Self::from_millis(millis as i64))
+    }
+
+    /// Says whether the text form can hold it: years 0 to 9999.
+    #[must_use]
+    pub fn is_writable(self) -> bool {
+        (-62_167_219_200_000..253_402_300_800_000).contains(&self.millis)
+    }
+
+    /// Returns the moment `days` times 24 hours before.
+    #[must_use]
+    pub fn days_before(self, days: i64) -> Self {
+        Self::from_millis(self.millis.saturating_sub(days.saturating_mul(86_400_000)))
+    }
+
+    /// Returns the day in UTC, `YYYY-MM-DD`.
+    #[must_use]
+    pub fn day(self) -> String {
+        let mut text = self.to_string();
+        text.truncate(10);
+        text
+    }
+
+    /// Returns the number of the day since 1970-01-01, in UTC.
+    #[must_use]
+    pub fn day_number(self) -> i64 {
+        self.millis.div_euclid(86_400_000)
     }
 
     /// Returns how long before `now` this was; zero when it lies in the future.
@@ -115,6 +181,34 @@ mod tests {
         ] {
             assert_eq!(Timestamp::parse(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn what_other_programs_write_is_read() {
+        for (text, same) in [
+            ("2026-01-02T03:04:05.678Z", "2026-01-02T03:04:05.678Z"),
+            (
+                "2026-01-02T03:04:05.678901+00:00",
+                "2026-01-02T03:04:05.678Z",
+            ),
+            ("2026-01-02T05:04:05+02:00", "2026-01-02T03:04:05.000Z"),
+            ("2026-01-02T05:04:05+0200", "2026-01-02T03:04:05.000Z"),
+            ("2026-01-02T03:04:05", "2026-01-02T03:04:05.000Z"),
+            ("2026-01-02 03:04:05", "2026-01-02T03:04:05.000Z"),
+            ("2026-01-02", "2026-01-02T00:00:00.000Z"),
+        ] {
+            let read = Timestamp::parse_lenient(text).map(|time| time.to_string());
+            assert_eq!(read.as_deref(), Some(same), "{text}");
+        }
+        assert_eq!(Timestamp::parse_lenient("20260102"), None);
+        assert_eq!(Timestamp::parse_lenient("soon"), None);
+        assert_eq!(Timestamp::from_seconds(f64::NAN), None);
+        assert_eq!(
+            Timestamp::from_seconds(1_779_264_000.5)
+                .unwrap()
+                .to_string(),
+            "2026-05-20T08:00:00.500Z"
+        );
     }
 
     #[test]

@@ -281,6 +281,11 @@ fn help_names_the_commands_and_exit_codes() {
       validate     Judge skill files by the Agent Skills spec
       roots        List the folders of the library, add and remove them
       sql          Ask the database: one statement, read-only
+      stats        Show which skills are used, which never are, and by whom
+      record       Record that a skill was used, viewed, or one of its files was read
+      import       Take over what an agent remembers of the skills it used
+      hook         Record uses as they happen: the command for a client's hooks, and how to install it
+      export       Hand counts on in the form another program reads
       doctor       Check the database, and the mirror against the files
       relink       Say that a new folder is a skill that vanished elsewhere
       config       Show the settings in force
@@ -303,6 +308,9 @@ fn help_names_the_commands_and_exit_codes() {
       skilldb sync ~/skills                 mirror a folder of skills
       skilldb list                          what is there
       skilldb show NAME                     one skill
+      skilldb import claude-code            which skills its sessions used
+      skilldb hook install claude-code      keep that current from now on
+      skilldb stats                         most used, never used, rising and falling
       skilldb sql duplicates                a named query
       skilldb sql 'SELECT name, size FROM v_skill ORDER BY size DESC LIMIT 5'
 

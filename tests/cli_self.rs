@@ -328,15 +328,26 @@ fn a_folder_gets_a_manual_page_a_command() {
     skilldb-completions.1
     skilldb-config.1
     skilldb-doctor.1
+    skilldb-export-usage.1
+    skilldb-export.1
+    skilldb-hook-claude-code.1
+    skilldb-hook-codex.1
+    skilldb-hook-install.1
+    skilldb-hook-status.1
+    skilldb-hook-uninstall.1
+    skilldb-hook.1
+    skilldb-import.1
     skilldb-list.1
     skilldb-man.1
     skilldb-path.1
+    skilldb-record.1
     skilldb-relink.1
     skilldb-roots-add.1
     skilldb-roots-remove.1
     skilldb-roots.1
     skilldb-show.1
     skilldb-sql.1
+    skilldb-stats.1
     skilldb-sync.1
     skilldb-validate.1
     skilldb.1

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use criterion::{BenchmarkId, Criterion};
 use skilldb::library::walk::{Reach, Request, walk};
 use skilldb::library::{Root, RootKind};
-use skilldb::sync::{Options, Progress, Report, Selection, sync};
+use skilldb::sync::{Options, Progress, Report, Selection, Unit, sync};
 use skilldb::time::Timestamp;
 
 use crate::corpus;
@@ -31,7 +31,7 @@ struct Phases {
 }
 
 impl Progress for Phases {
-    fn begin(&self, phase: &'static str, _total: Option<u64>) {
+    fn begin(&self, phase: &'static str, _unit: Unit, _total: Option<u64>) {
         self.current.set(phase);
         self.begun.set(Some(Instant::now()));
     }

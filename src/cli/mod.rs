@@ -4,27 +4,33 @@
 mod completions;
 mod config;
 mod doctor;
+mod export;
 mod findings;
+mod hook;
+mod import;
 mod list;
 mod man;
 mod output;
 mod path;
 mod progress;
+mod record;
 mod relink;
 mod roots;
 mod show;
 mod sql;
+mod stats;
 mod sync;
 mod validate;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::config::{ColorChoice, Config, Flags, color_from_environment};
 use crate::error::{Error, ErrorKind, Result};
+use crate::library::client::{self, ClientRoot};
 use crate::time::Timestamp;
 use output::Output;
 
@@ -43,6 +49,9 @@ const GLOBAL: &str = "Global options";
   skilldb sync ~/skills                 mirror a folder of skills
   skilldb list                          what is there
   skilldb show NAME                     one skill
+  skilldb import claude-code            which skills its sessions used
+  skilldb hook install claude-code      keep that current from now on
+  skilldb stats                         most used, never used, rising and falling
   skilldb sql duplicates                a named query
   skilldb sql 'SELECT name, size FROM v_skill ORDER BY size DESC LIMIT 5'
 
@@ -82,6 +91,11 @@ enum Command {
     Validate(validate::Args),
     Roots(roots::Args),
     Sql(sql::Args),
+    Stats(stats::Args),
+    Record(Box<record::Args>),
+    Import(import::Args),
+    Hook(hook::Args),
+    Export(export::Args),
     Doctor(doctor::Args),
     Relink(relink::Args),
     Config(config::Args),
@@ -105,11 +119,24 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => return not_parsed(&error, &arguments),
     };
     let json = cli.json;
+    let is_best_effort = matches!(&cli.command, Command::Record(args) if args.is_best_effort());
+    let is_hook = match &cli.command {
+        Command::Hook(args) => args.is_called_by_client(),
+        Command::Import(args) => args.is_hook(),
+        _ => false,
+    };
     let from_environment =
         color_from_environment().map_or(ColorChoice::Auto, |setting| setting.value);
     let mut color = cli.color.map_or(from_environment, choice);
     match execute(cli, &mut color) {
         Ok(()) => ExitCode::SUCCESS,
+        // A client that calls a hook takes a failure for a verdict on what it does.
+        Err(_) if is_hook => ExitCode::SUCCESS,
+        // The settings cannot be read: no reason to fail whoever only wants to be counted.
+        Err(error @ Error::Config { .. }) if is_best_effort => {
+            output::tell(&format!("skilldb: {}", output::clean(&error.to_string())));
+            ExitCode::SUCCESS
+        }
         Err(error) => {
             let is_told = matches!(error, Error::ProblemsFound) || error.kind() == ErrorKind::Quiet;
             if !is_told {
@@ -117,6 +144,18 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             }
             ExitCode::from(error.kind().exit_code())
         }
+    }
+}
+
+/// Returns what tells the folders a client looks into when it runs in a project. Without a project only
+/// those of the user and the machine are looked at.
+fn client_folders(config: &Config) -> impl Fn(&str, Option<&Path>) -> Vec<ClientRoot> + '_ {
+    |client, project| {
+        let Some(client) = client::find(client) else {
+            return Vec::new();
+        };
+        let cwd = project.unwrap_or(Path::new("/"));
+        config.with_surroundings_in(cwd, |around| client::roots(client, around))
     }
 }
 
@@ -177,6 +216,11 @@ fn execute(cli: Cli, color: &mut ColorChoice) -> Result<()> {
         Command::Validate(args) => validate::run(&mut context, &args),
         Command::Roots(args) => roots::run(&mut context, &args),
         Command::Sql(args) => sql::run(&mut context, &args),
+        Command::Stats(args) => stats::run(&mut context, &args),
+        Command::Record(args) => record::run(&mut context, &args),
+        Command::Import(args) => import::run(&mut context, &args),
+        Command::Hook(args) => hook::run(&mut context, &args),
+        Command::Export(args) => export::run(&mut context, &args),
         Command::Doctor(args) => doctor::run(&mut context, &args),
         Command::Relink(args) => relink::run(&mut context, &args),
         Command::Config(args) => config::run(&mut context, &args),

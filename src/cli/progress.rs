@@ -7,7 +7,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output::tell;
-use crate::sync::Progress;
+use crate::sync::{Progress, Unit};
 
 /// Returns the progress display that suits stderr.
 pub(super) fn for_stderr() -> Box<dyn Progress> {
@@ -28,16 +28,19 @@ struct Bar {
 const DELAY: Duration = Duration::from_millis(400);
 
 impl Progress for Bar {
-    fn begin(&self, phase: &'static str, total: Option<u64>) {
+    fn begin(&self, phase: &'static str, unit: Unit, total: Option<u64>) {
         let bar = match total {
             Some(total) => ProgressBar::new(total),
             None => ProgressBar::new_spinner(),
         };
         bar.set_draw_target(ProgressDrawTarget::hidden());
-        let template = if total.is_some() {
-            "{prefix} {pos}/{len} skills {wide_bar}"
-        } else {
-            "{prefix} {pos} skills"
+        let template = match (unit, total) {
+            (Unit::Skills, Some(_)) => "{prefix} {pos}/{len} skills {wide_bar}",
+            (Unit::Skills, None) => "{prefix} {pos} skills",
+            (Unit::Bytes, Some(_)) => {
+                "{prefix} {bytes}/{total_bytes} {bytes_per_sec} {wide_bar} {eta}"
+            }
+            (Unit::Bytes, None) => "{prefix} {bytes}",
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
@@ -63,10 +66,23 @@ impl Progress for Bar {
     }
 }
 
+/// Says nothing at all: for hooks.
+pub(super) struct Quiet;
+
+impl Progress for Quiet {
+    fn begin(&self, _phase: &'static str, _unit: Unit, _total: Option<u64>) {}
+
+    fn advance(&self, _steps: u64) {}
+
+    fn end(&self) {}
+
+    fn waiting(&self) {}
+}
+
 struct Silent;
 
 impl Progress for Silent {
-    fn begin(&self, _phase: &'static str, _total: Option<u64>) {}
+    fn begin(&self, _phase: &'static str, _unit: Unit, _total: Option<u64>) {}
 
     fn advance(&self, _steps: u64) {}
 

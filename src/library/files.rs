@@ -1,7 +1,7 @@
 //! Reads files of a skill: size limits, and paths that may not lead out of the skill's folder.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
@@ -61,6 +61,23 @@ pub fn read_into(path: &Path, limit: u64, buffer: &mut Vec<u8>) -> io::Result<()
         return Err(io::Error::from(io::ErrorKind::FileTooLarge));
     }
     Ok(())
+}
+
+/// Writes a file in one step: whoever reads it sees the old bytes or the new ones, also after a crash.
+/// It gets the permissions of `like`, where that is there.
+///
+/// # Errors
+/// What the system says; the file is then as it was.
+pub fn replace(path: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    if let Some(metadata) = like.and_then(|like| std::fs::metadata(like).ok()) {
+        file.as_file().set_permissions(metadata.permissions())?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    File::open(folder)?.sync_all()
 }
 
 /// Where a path typed by somebody leads, seen from a skill's folder.

@@ -45,6 +45,10 @@ const DANGLING: &[(&str, &str)] = &[
     ),
 ];
 
+/// What `usage_day` should say.
+const DAYS: &str = "SELECT substr(at, 1, 10), coalesce(skill_id, 0), kind, \"trigger\", coalesce(client, ''), actor IN ('background_review', 'curator'), count(*), sum(coalesce(ok = 0, 0))
+    FROM usage_event GROUP BY 1, 2, 3, 4, 5, 6";
+
 impl Store {
     /// Checks the database's own integrity and the rows' ties to each other.
     ///
@@ -100,32 +104,38 @@ impl Store {
     }
 
     fn miscounted(&self) -> Result<Vec<CheckFinding>> {
-        const COMPARE: &str = "SELECT count(*) FROM (
-              SELECT e.skill_id
-              FROM (SELECT skill_id,
-                           sum(kind = 'use' AND actor NOT IN ('background_review', 'curator')) AS uses,
-                           sum(kind = 'view' AND actor NOT IN ('background_review', 'curator')) AS views,
-                           sum(kind = 'file' AND actor NOT IN ('background_review', 'curator')) AS files
-                    FROM usage_event WHERE skill_id IS NOT NULL GROUP BY skill_id) e
-              LEFT JOIN skill_usage u ON u.skill_id = e.skill_id
-              LEFT JOIN (SELECT skill_id, sum(use_count) AS uses, sum(view_count) AS views, sum(file_count) AS files
-                         FROM usage_baseline GROUP BY skill_id) b ON b.skill_id = e.skill_id
-              WHERE e.uses + coalesce(b.uses, 0) <> coalesce(u.use_count, 0)
-                 OR e.views + coalesce(b.views, 0) <> coalesce(u.view_count, 0)
-                 OR e.files + coalesce(b.files, 0) <> coalesce(u.file_count, 0))";
+        // A skill without events may have a row of zeros, or none.
+        const COMPARE: &str = "SELECT count(DISTINCT skill_id) FROM (
+              SELECT * FROM (SELECT * FROM usage_recount EXCEPT SELECT * FROM skill_usage)
+              UNION ALL
+              SELECT * FROM (SELECT * FROM skill_usage WHERE use_count + view_count + file_count + background_use_count + background_view_count + background_file_count > 0
+                             EXCEPT SELECT * FROM usage_recount))";
         let count: i64 = self
             .connection
             .query_row(COMPARE, [], |row| row.get(0))
             .map_err(Error::database("recount the usage"))?;
-        if count == 0 {
-            return Ok(Vec::new());
-        }
-        let message = format!("the usage counters of {count} skills differ from their events");
-        Ok(vec![CheckFinding {
-            check: "usage-counters",
-            message,
-            repair: Repair::Recount,
-        }])
+        let days: i64 = self
+            .connection
+            .query_row(&format!("SELECT count(*) FROM (SELECT * FROM ({DAYS} EXCEPT SELECT * FROM usage_day) UNION ALL SELECT * FROM (SELECT * FROM usage_day EXCEPT {DAYS}))"), [], |row| row.get(0))
+            .map_err(Error::database("recount the days"))?;
+        let told = [
+            (
+                count,
+                format!("the usage counters of {count} skills differ from their events"),
+            ),
+            (
+                days,
+                format!("{days} daily counts differ from their events"),
+            ),
+        ];
+        let wrong = told.into_iter().filter(|(count, _)| *count > 0);
+        Ok(wrong
+            .map(|(_, message)| CheckFinding {
+                check: "usage-counters",
+                message,
+                repair: Repair::Recount,
+            })
+            .collect())
     }
 
     fn lost_blobs(&self) -> Result<Vec<CheckFinding>> {
@@ -180,26 +190,13 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub fn recount_usage(&mut self) -> Result<()> {
-        const RECOUNT: &str = "DELETE FROM skill_usage;
-            INSERT INTO skill_usage (skill_id, use_count, view_count, file_count, last_use_at, last_view_at, last_file_at,
-              background_use_count, background_view_count, background_file_count, last_background_at)
-            SELECT skill_id, sum(uses), sum(views), sum(files), max(last_use), max(last_view), max(last_file),
-              sum(b_uses), sum(b_views), sum(b_files), max(last_b)
-            FROM (
-              SELECT skill_id,
-                     (kind = 'use') * fg AS uses, (kind = 'view') * fg AS views, (kind = 'file') * fg AS files,
-                     CASE WHEN fg AND kind = 'use' THEN at END AS last_use,
-                     CASE WHEN fg AND kind = 'view' THEN at END AS last_view,
-                     CASE WHEN fg AND kind = 'file' THEN at END AS last_file,
-                     (kind = 'use') * (1 - fg) AS b_uses, (kind = 'view') * (1 - fg) AS b_views, (kind = 'file') * (1 - fg) AS b_files,
-                     CASE WHEN NOT fg THEN at END AS last_b
-              FROM (SELECT skill_id, kind, at, actor NOT IN ('background_review', 'curator') AS fg FROM usage_event WHERE skill_id IS NOT NULL)
-              UNION ALL
-              SELECT skill_id, use_count, view_count, file_count, last_use_at, last_view_at, last_file_at, 0, 0, 0, NULL FROM usage_baseline)
-            GROUP BY skill_id;";
+        let recount = format!(
+            "DELETE FROM skill_usage; INSERT INTO skill_usage SELECT * FROM usage_recount;
+             DELETE FROM usage_day; INSERT INTO usage_day {DAYS};"
+        );
         self.write(|tx| {
             tx.transaction
-                .execute_batch(RECOUNT)
+                .execute_batch(&recount)
                 .map_err(Error::database("recount the usage"))
         })
     }

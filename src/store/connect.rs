@@ -151,6 +151,11 @@ pub(super) fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
     }
 }
 
+/// Gives up after a quarter of a second.
+pub(super) fn be_brief(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.busy_handler(Some(|tries| nap(tries) && tries < 400))
+}
+
 fn nap(tries: i32) -> bool {
     let pause = Duration::from_micros(
         400 + 200 * (u64::from(std::process::id() ^ tries.unsigned_abs()) % 3),

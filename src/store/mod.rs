@@ -3,6 +3,7 @@
 mod check;
 mod connect;
 mod create;
+mod foreign;
 mod history;
 mod lock;
 mod lookup;
@@ -14,6 +15,7 @@ mod roots;
 mod skills;
 mod statement;
 mod units;
+mod usage;
 
 use std::path::{Path, PathBuf};
 
@@ -26,6 +28,7 @@ use connect::Mode;
 
 pub use check::{CheckFinding, Repair};
 pub use create::remove_leftovers;
+pub use foreign::{ForeignHistory, ForeignMessage};
 pub use history::{CaptureJob, KeptFile, KeptTotals, NewFile, NewRevision};
 pub use lock::LibraryLock;
 pub use lookup::{Candidate, SkillAddress};
@@ -40,6 +43,11 @@ pub use roots::{RootCounts, RootRow};
 pub use skills::{KnownSkill, Place};
 pub use statement::{RowSink, Value};
 pub use units::UnitRow;
+pub use usage::{
+    Actor, Added, Baseline, ClientUse, Cost, CostRow, DayCount, ImportFile, ImportedChange,
+    Install, LifeRow, MomentRow, NamedSkill, NotInstalled, OpenCall, RecordRow, SkillUse, StaleRow,
+    Taken, Totals, TrendRow, Trigger, UsageEvent, UseKind,
+};
 
 /// The database file's name in the library's home.
 pub const FILE_NAME: &str = "skilldb.db";
@@ -49,12 +57,30 @@ pub const FILE_NAME: &str = "skilldb.db";
 pub struct Store {
     connection: Connection,
     path: PathBuf,
-    has_written: bool,
+    wrote: Wrote,
 }
+
+/// What a connection wrote, which decides what happens at its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Wrote {
+    Nothing,
+    FewRows,
+    Much,
+}
+
+/// Beyond this many bytes of log whoever adds a row copies it into the database at the end. A process
+/// that finds nobody else there reads the whole log when it opens the database, and with it forgets how
+/// much of it was copied already: left alone, the log would grow, and every command with it.
+const LONGEST_LOG: u64 = 1024 * 1024;
 
 impl Drop for Store {
     fn drop(&mut self) {
-        if self.has_written {
+        let is_due = match self.wrote {
+            Wrote::Nothing => false,
+            Wrote::FewRows => log_size(&self.path) > LONGEST_LOG,
+            Wrote::Much => true,
+        };
+        if is_due {
             let setting = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
             // Without it the log stays beside the database, which is as right.
             let _ = self.connection.set_db_config(setting, false);
@@ -89,7 +115,7 @@ impl Store {
         Ok(Some(Self {
             connection,
             path,
-            has_written: false,
+            wrote: Wrote::Nothing,
         }))
     }
 
@@ -130,13 +156,13 @@ impl Store {
             return Ok(Self {
                 connection,
                 path,
-                has_written: false,
+                wrote: Wrote::Nothing,
             });
         }
         Ok(Self {
             connection,
             path,
-            has_written: false,
+            wrote: Wrote::Nothing,
         })
     }
 
@@ -152,8 +178,52 @@ impl Store {
     /// # Errors
     /// What `work` returns, or [`Error::Database`].
     pub fn write<T>(&mut self, work: impl FnOnce(&Tx<'_>) -> Result<T>) -> Result<T> {
-        self.has_written = true;
+        self.wrote = Wrote::Much;
         write(&mut self.connection, work)
+    }
+}
+
+impl Store {
+    /// As [`Store::write`], and leaves the log as it is at the end unless it has grown long: for a few
+    /// rows that many processes add, each of which would else copy it into the database and flush that.
+    ///
+    /// # Errors
+    /// What `work` returns, or [`Error::Database`].
+    pub fn append<T>(&mut self, work: impl FnOnce(&Tx<'_>) -> Result<T>) -> Result<T> {
+        self.wrote = self.wrote.max(Wrote::FewRows);
+        write(&mut self.connection, work)
+    }
+
+    /// Waits a quarter of a second for other writers, not seconds: for callers that must not be held up.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn be_brief(&mut self) -> Result<()> {
+        connect::be_brief(&mut self.connection).map_err(Error::database("set up a connection"))
+    }
+
+    /// Makes an empty database at `home`, unless somebody else does meanwhile.
+    ///
+    /// # Errors
+    /// As [`Store::create`], or [`Error::Locked`].
+    pub fn create_empty(home: &Path) -> Result<()> {
+        let _lock = LibraryLock::take(home, || {})?;
+        if !home.join(FILE_NAME).exists() {
+            Self::create(home, |_| Ok(()))?;
+        }
+        Ok(())
+    }
+
+    /// Copies the database into another home: what a dry run is tried out on.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn copy_to(&self, home: &Path) -> Result<()> {
+        let place = home.join(FILE_NAME);
+        self.connection
+            .execute("VACUUM INTO ?1", [place.to_string_lossy()])
+            .map_err(Error::database("copy the database"))?;
+        Ok(())
     }
 }
 
@@ -169,7 +239,11 @@ fn needs_writing(error: &rusqlite::Error) -> bool {
 const WAL: &str = "-wal";
 
 fn has_log(path: &Path) -> bool {
-    std::fs::metadata(beside(path, WAL)).is_ok_and(|metadata| metadata.len() > 0)
+    log_size(path) > 0
+}
+
+fn log_size(path: &Path) -> u64 {
+    std::fs::metadata(beside(path, WAL)).map_or(0, |metadata| metadata.len())
 }
 
 /// Returns the path of a file that SQLite keeps beside a database.

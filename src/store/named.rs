@@ -12,10 +12,40 @@ pub struct Named {
 }
 
 /// Lists the views with their columns.
-pub const LIST_VIEWS: &str = "SELECT v.name, (SELECT group_concat(name, ', ') FROM pragma_table_info(v.name)) FROM sqlite_schema v WHERE v.type = 'view' ORDER BY v.name";
+pub const LIST_VIEWS: &str = "SELECT v.name, (SELECT group_concat(name, ', ') FROM pragma_table_info(v.name)) FROM sqlite_schema v WHERE v.type = 'view' AND v.name LIKE 'v\\_%' ESCAPE '\\' ORDER BY v.name";
 
 /// All named queries, in the order they are listed.
 pub const NAMED: &[Named] = &[
+    Named {
+        name: "never-used",
+        question: "Which skills were never used?",
+        sql: "SELECT name, origin, date(created_at) AS since, view_count AS views, path FROM v_never_used ORDER BY created_at, name, path",
+    },
+    Named {
+        name: "most-used",
+        question: "Which skills are used most?",
+        sql: "SELECT name, use_count AS uses, view_count AS views, failure_count AS failures, last_activity_at, path FROM v_skill WHERE use_count + view_count > 0 ORDER BY use_count DESC, view_count DESC, name LIMIT 50",
+    },
+    Named {
+        name: "not-installed",
+        question: "What is called but not installed (typos, made-up names, removed skills)?",
+        sql: "SELECT name, calls, failures, last_at, clients, copies FROM v_not_installed ORDER BY calls DESC, name",
+    },
+    Named {
+        name: "trend",
+        question: "What rises and what falls: the last four weeks against the four before?",
+        sql: "SELECT name, sum(events) FILTER (WHERE day > date('now', '-28 days')) AS last_4_weeks, sum(events) FILTER (WHERE day <= date('now', '-28 days')) AS weeks_before FROM v_usage_daily WHERE skill_id IS NOT NULL AND kind IN ('use', 'view') AND background = 0 AND day > date('now', '-56 days') GROUP BY skill_id ORDER BY coalesce(last_4_weeks, 0) - coalesce(weeks_before, 0) DESC, name",
+    },
+    Named {
+        name: "triggers",
+        question: "Who pulls the trigger (a model, a person, a subagent, a schedule), in which client?",
+        sql: "SELECT name, CASE WHEN channel = 'cron' THEN 'automation' WHEN subagent IS NOT NULL THEN 'subagent' ELSE \"trigger\" END AS pulled_by, client, count(*) AS uses FROM v_usage WHERE kind IN ('use', 'view') GROUP BY name, pulled_by, client ORDER BY name, uses DESC, pulled_by",
+    },
+    Named {
+        name: "tokens",
+        question: "Which skills cost the most tokens, and per use?",
+        sql: "SELECT name, sum(tokens_in) AS tokens_in, sum(tokens_out) AS tokens_out, count(*) AS uses, (sum(tokens_in) + coalesce(sum(tokens_out), 0)) / count(*) AS per_use FROM v_usage WHERE tokens_in IS NOT NULL GROUP BY name ORDER BY sum(tokens_in) + coalesce(sum(tokens_out), 0) DESC, name LIMIT 20",
+    },
     Named {
         name: "duplicates",
         question: "Which names stand in more than one place?",

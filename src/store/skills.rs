@@ -203,14 +203,41 @@ impl Tx<'_> {
         reason: &str,
         now: Timestamp,
     ) -> Result<()> {
+        self.transition_by("sync", id, from, to, reason, now)
+    }
+
+    /// As [`Tx::transition`], by another actor than the sync.
+    ///
+    /// # Errors
+    /// As [`Tx::transition`].
+    pub fn transition_by(
+        &self,
+        actor: &str,
+        id: i64,
+        from: &str,
+        to: &str,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<()> {
         const INSERT: &str =
             "INSERT INTO state_transition (skill_id, from_state, to_state, reason, actor, at)
-            VALUES (?1, ?2, ?3, ?4, 'sync', ?5)";
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         self.run(
             INSERT,
-            params![id, from, to, reason, now.to_string()],
+            params![id, from, to, reason, actor, now.to_string()],
             "log a transition",
         )
+    }
+
+    /// Returns the state of a skill.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn state_of(&self, id: i64) -> Result<String> {
+        const SELECT: &str = "SELECT state FROM skill WHERE id = ?1";
+        self.transaction
+            .query_row(SELECT, [id], |row| row.get(0))
+            .map_err(Error::database("look up a state"))
     }
 
     /// Ends the life `new` and lets the life `old` go on in its place.
@@ -218,8 +245,13 @@ impl Tx<'_> {
     /// # Errors
     /// [`Error::Database`].
     pub fn relink(&self, old: &KnownSkill, new: &KnownSkill, now: Timestamp) -> Result<()> {
-        const END: &str = "UPDATE skill SET removed_at = ?2 WHERE id = ?1";
-        self.run(END, params![new.id, now.to_string()], "end the newer life")?;
+        // What was counted for the newer row in the meantime counts for the older one, as inherited.
+        const END: &str = "UPDATE skill SET removed_at = ?2, absorbed_into = ?3 WHERE id = ?1";
+        self.run(
+            END,
+            params![new.id, now.to_string(), old.id],
+            "end the newer life",
+        )?;
         let place = Place {
             root_id: new.root_id,
             rel_path: &new.rel_path,
@@ -233,6 +265,7 @@ impl Tx<'_> {
         self.hand_over_mirror(new.id, old.id)?;
         // The new folder's bytes are a revision of the old life: keep them again under its id.
         self.queue_capture(old.id)?;
+        self.mark_link_due()?;
         self.raise_generation()
     }
 }

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::found::hash_of;
-use super::{Kept, Progress};
+use super::{Kept, Progress, Unit};
 use crate::error::Result;
 use crate::library::files::{MAX_SKILL_BYTES, leads_to_markdown, read_into};
 use crate::store::{CaptureJob, KeptFile, NewFile, NewRevision, Store};
@@ -60,7 +60,7 @@ pub(super) fn keep_queued(
     if waiting == 0 {
         return Ok(Kept::default());
     }
-    progress.begin("keeping", Some(waiting));
+    progress.begin("keeping", Unit::Skills, Some(waiting));
     let compressor = zstd::bulk::Compressor::new(LEVEL).ok();
     let mut capture = Capture {
         compressor,

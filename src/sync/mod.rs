@@ -39,10 +39,19 @@ pub struct Options {
     pub support_budget: u64,
 }
 
+/// What steps are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Skills.
+    Skills,
+    /// Bytes of files.
+    Bytes,
+}
+
 /// Shows how far something is. Two exist: a bar on a terminal, and silence.
 pub trait Progress {
     /// A phase begins, of `total` steps where that is known.
-    fn begin(&self, phase: &'static str, total: Option<u64>);
+    fn begin(&self, phase: &'static str, unit: Unit, total: Option<u64>);
     /// So many more steps are done.
     fn advance(&self, steps: u64);
     /// The phase is over.
@@ -151,7 +160,7 @@ fn sync_fresh(
     now: Timestamp,
     progress: &dyn Progress,
 ) -> Result<Option<Report>> {
-    progress.begin("reading", None);
+    progress.begin("reading", Unit::Skills, None);
     let report = Store::create(home, |tx| {
         let mut report = Report {
             wrote: true,
@@ -216,7 +225,7 @@ fn sync_existing(
         Depth::Stat
     };
     let mut plans = Vec::with_capacity(rows.len());
-    progress.begin("reading", None);
+    progress.begin("reading", Unit::Skills, None);
     for root in rows {
         let scan = scan::scan(store, &root, depth)?;
         progress.advance(scan.found.len() as u64);
@@ -291,6 +300,8 @@ fn write(
             empty_mirror(tx, plans)?;
         }
         tx.raise_generation()?;
+        // Whatever came, came back or got another name may be what somebody called before.
+        tx.mark_link_due()?;
         plans.iter().try_for_each(|plan| apply::vacate(tx, plan))?;
         plans
             .iter()
@@ -333,6 +344,7 @@ fn finish(
             report.relink.push((old, added.id, added.name.clone()));
         }
     }
+    report.link_due = store.is_link_due()?;
     count(store, report, selection)
 }
 

@@ -41,6 +41,8 @@ pub struct Report {
     pub kept: Kept,
     /// Whether anything was written.
     pub wrote: bool,
+    /// Whether events may have waited for skills that are there now.
+    pub link_due: bool,
 }
 
 /// A skill that a sync touched.

@@ -5,13 +5,15 @@ mod report;
 use std::path::{Path, PathBuf};
 
 use self::report::{object, tell};
-use super::{Context, progress};
+use super::import::linked_words;
+use super::{Context, client_folders, progress};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::library::client::{self, Client, ClientRoot, Scope};
 use crate::library::{Root, RootKind};
 use crate::store::{RootRow, Store};
 use crate::sync::{self, Options, Report, Selection};
+use crate::usage::{self, Linked, Resolver};
 
 /// Reconcile the database with the files on disk
 ///
@@ -75,9 +77,18 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     if report.roots == 0 {
         return nothing_to_sync(context);
     }
-    if context.out.json {
-        context.out.object(object(&report))?;
+    let is_due = report.link_due || usage::is_waiting(home);
+    let linked = if is_due && !args.dry_run {
+        settle_usage(context)?
     } else {
+        Vec::new()
+    };
+    if context.out.json {
+        context.out.object(object(&report, &linked))?;
+    } else {
+        for linked in &linked {
+            context.out.say(&linked_words(linked));
+        }
         tell(&mut context.out, &report, args.dry_run)?;
     }
     let is_bad = !report.held_back.is_empty()
@@ -88,6 +99,18 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     } else {
         Ok(())
     }
+}
+
+/// Takes in uses that waited to be recorded, and links events to skills that appeared.
+pub(super) fn settle_usage(context: &Context) -> Result<Vec<Linked>> {
+    let home = &context.config.home.value;
+    let Some(mut store) = Store::open(home, context.now)? else {
+        return Ok(Vec::new());
+    };
+    let roots = client_folders(&context.config);
+    let mut resolver = Resolver::new(&roots);
+    usage::absorb(home, &mut store, &mut resolver, context.now)?;
+    usage::link_waiting(&mut store, &mut resolver)
 }
 
 /// The roots named on the command line. What is known about a folder already stays as it is, unless a
@@ -266,7 +289,7 @@ pub(super) fn find_client(name: &str) -> Result<&'static client::Client> {
 /// Nothing is known yet: names the folders of clients that are there, with the command that adds them.
 fn nothing_to_sync(context: &mut Context) -> Result<()> {
     if context.out.json {
-        context.out.object(object(&Report::default()))?;
+        context.out.object(object(&Report::default(), &[]))?;
     }
     context
         .out

@@ -11,6 +11,7 @@ use crate::library::WalkFinding;
 use crate::skill::Severity;
 use crate::store::RefusedRow;
 use crate::sync::{HeldBack, Report, Touched};
+use crate::usage::Linked;
 
 /// Lines of one kind that are printed before the rest is only counted.
 const SHOWN: usize = 20;
@@ -256,7 +257,11 @@ fn count_line(report: &Report, dry_run: bool) -> String {
     format!("{line}; {changes}{note}")
 }
 
-pub(super) fn object(report: &Report) -> Value {
+pub(super) fn object(report: &Report, linked: &[Linked]) -> Value {
+    let linked: Vec<Value> = linked
+        .iter()
+        .map(|linked| json!({"name": linked.name, "events": linked.events}))
+        .collect();
     let touched = |skills: &[Touched]| -> Vec<Value> {
         skills.iter().map(|skill| json!({"id": skill.id, "name": skill.name, "path": skill.path.to_string_lossy()})).collect()
     };
@@ -286,6 +291,7 @@ pub(super) fn object(report: &Report) -> Value {
         "unreachable": report.counts.unreachable,
         "missing_total": report.counts.missing,
         "unchanged": report.unchanged,
+        "linked": linked,
         "added": touched(&report.added),
         "changed": touched(&report.changed),
         "moved": report.moved.iter().map(|skill| json!({"id": skill.id, "name": skill.name, "from": skill.from, "to": skill.path.to_string_lossy()})).collect::<Vec<_>>(),

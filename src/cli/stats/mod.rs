@@ -1,0 +1,455 @@
+//! `skilldb stats`.
+
+mod charts;
+mod gather;
+mod skill;
+
+use serde_json::{Value, json};
+
+use self::charts::{heat_strip, month_line, sparkline};
+use self::gather::{DAYS, Numbers, SPAN, STALE_DAYS, gather};
+use super::output::{Output, Style, clean, columns, fit, grouped, plural};
+use super::{Context, sync};
+use crate::error::Result;
+use crate::store::{SkillUse, Store};
+use crate::time::Timestamp;
+
+/// Show which skills are used, which never are, and by whom
+///
+/// With a name: one skill's life. Uses and views are those of people and agents at work; what reviewers
+/// and curators read counts apart. Off a terminal: one record a line, tab-separated, the kind first.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  skilldb stats
+  skilldb stats --limit 50
+  skilldb stats deploy
+  skilldb sql not-installed         the named queries behind it: skilldb sql --list")]
+pub(super) struct Args {
+    /// One skill
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// Most lines of each list
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    limit: u32,
+}
+
+pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
+    let home = context.config.home.value.clone();
+    if crate::usage::is_waiting(&home) {
+        sync::settle_usage(context)?;
+    }
+    let store = Store::open_read(&home, context.now)?;
+    if let Some(name) = &args.name {
+        return skill::tell(context, &store, name);
+    }
+    let numbers = gather(&store, context.now, args.limit)?;
+    if context.out.json {
+        context.out.object(object(&numbers))
+    } else if context.out.width.is_some() {
+        pictures(&mut context.out, &numbers, args, context.now)
+    } else {
+        records(&mut context.out, &numbers)
+    }
+}
+
+fn skill_object(skill: &SkillUse) -> Value {
+    json!({
+        "id": skill.id, "name": skill.name, "path": skill.path, "use_count": skill.uses, "view_count": skill.views,
+        "file_count": skill.files, "failure_count": skill.failures, "last_activity_at": skill.last_at,
+    })
+}
+
+fn object(numbers: &Numbers) -> Value {
+    let totals = &numbers.totals;
+    let trend = |rows: &[crate::store::TrendRow]| -> Vec<Value> {
+        rows.iter()
+            .map(|row| json!({"id": row.id, "name": row.name, "last_28_days": row.now, "28_days_before": row.before}))
+            .collect()
+    };
+    let list = |rows: &[SkillUse]| -> Vec<Value> { rows.iter().map(skill_object).collect() };
+    json!({
+        "totals": {
+            "skills": totals.skills, "used": totals.used, "never_used": totals.skills - totals.used,
+            "use_count": totals.uses, "view_count": totals.views, "file_count": totals.files, "failure_count": totals.failures,
+            "background_count": totals.background, "events": totals.events, "not_installed_events": totals.not_installed,
+        },
+        "days": numbers.days.iter().map(|(day, count)| json!({"day": day, "events": count})).collect::<Vec<_>>(),
+        "weeks": numbers.weeks.iter().map(|(day, count)| json!({"from": day, "events": count})).collect::<Vec<_>>(),
+        "most_used": list(&numbers.most_used),
+        "never_used": list(&numbers.never_used),
+        "rising": trend(&numbers.rising),
+        "falling": trend(&numbers.falling),
+        "not_installed": numbers.not_installed.iter().map(|row| json!({
+            "name": row.name, "calls": row.calls, "failures": row.failures, "last_at": row.last_at, "clients": row.clients, "copies": row.copies,
+        })).collect::<Vec<_>>(),
+        "by_client": numbers.by_client.iter().map(|row| json!({
+            "client": (!row.client.is_empty()).then_some(&row.client), "trigger": row.trigger, "events": row.events, "failures": row.failures,
+        })).collect::<Vec<_>>(),
+        "stale_candidates": numbers.stale.iter().map(|row| json!({
+            "id": row.id, "name": row.name, "since": row.since, "was_used": row.was_used,
+        })).collect::<Vec<_>>(),
+        "tokens": numbers.costs.iter().map(|row| json!({
+            "name": row.name, "tokens_in": row.tokens_in, "tokens_out": row.tokens_out, "uses": row.uses,
+        })).collect::<Vec<_>>(),
+    })
+}
+
+/// One record a line, the kind first.
+fn records(out: &mut Output, numbers: &Numbers) -> Result<()> {
+    let totals = &numbers.totals;
+    let mut line = |cells: &[&str]| {
+        let cells: Vec<String> = cells
+            .iter()
+            .map(|cell| super::output::one_line(cell))
+            .collect();
+        out.line(&cells.join("\t"))
+    };
+    for (what, count) in [
+        ("skills", totals.skills),
+        ("used", totals.used),
+        ("never-used", totals.skills - totals.used),
+        ("uses", totals.uses),
+        ("views", totals.views),
+        ("file-reads", totals.files),
+        ("failures", totals.failures),
+        ("background", totals.background),
+        ("events", totals.events),
+        ("not-installed", totals.not_installed),
+    ] {
+        line(&["total", what, &count.to_string()])?;
+    }
+    for (kind, list) in [("day", &numbers.days), ("week", &numbers.weeks)] {
+        for (day, count) in list {
+            line(&[kind, day, &count.to_string()])?;
+        }
+    }
+    for skill in &numbers.most_used {
+        let counts = [skill.uses, skill.views, skill.failures].map(|count| count.to_string());
+        let last = skill.last_at.as_deref().unwrap_or_default();
+        line(&[
+            "most-used",
+            &skill.name,
+            &counts[0],
+            &counts[1],
+            &counts[2],
+            last,
+            &skill.path,
+        ])?;
+    }
+    for skill in &numbers.never_used {
+        line(&[
+            "never-used",
+            &skill.name,
+            &skill.views.to_string(),
+            &skill.path,
+        ])?;
+    }
+    for (kind, rows) in [("rising", &numbers.rising), ("falling", &numbers.falling)] {
+        for row in rows {
+            line(&[
+                kind,
+                &row.name,
+                &row.now.to_string(),
+                &row.before.to_string(),
+            ])?;
+        }
+    }
+    for row in &numbers.not_installed {
+        let kind = if row.copies > 0 {
+            "unclear"
+        } else {
+            "not-installed"
+        };
+        let clients = row.clients.as_deref().unwrap_or_default();
+        line(&[
+            kind,
+            &row.name,
+            &row.calls.to_string(),
+            &row.failures.to_string(),
+            &row.last_at,
+            clients,
+        ])?;
+    }
+    for row in &numbers.by_client {
+        line(&[
+            "client",
+            &row.client,
+            &row.trigger,
+            &row.events.to_string(),
+            &row.failures.to_string(),
+        ])?;
+    }
+    for row in &numbers.stale {
+        line(&["stale", &row.name, &row.since])?;
+    }
+    for row in &numbers.costs {
+        line(&[
+            "tokens",
+            &row.name,
+            &row.tokens_in.to_string(),
+            &row.tokens_out.to_string(),
+            &row.uses.to_string(),
+        ])?;
+    }
+    Ok(())
+}
+
+/// What a skill is called in a list; where others have the name, with the end of its path.
+fn label(numbers: &Numbers, skill: &SkillUse) -> String {
+    let same = |other: &&SkillUse| other.name == skill.name && other.id != skill.id;
+    let mut others = numbers.most_used.iter().chain(&numbers.never_used);
+    if others.find(same).is_none() {
+        return clean(&skill.name).into_owned();
+    }
+    let mut ends = skill.path.rsplit('/').take(2);
+    let (folder, above) = (ends.next(), ends.next());
+    let end = [above, folder].into_iter().flatten().collect::<Vec<_>>();
+    clean(&format!("{} ({})", skill.name, end.join("/"))).into_owned()
+}
+
+/// Room for a name in a table.
+const NAME: usize = 36;
+
+fn pictures(out: &mut Output, numbers: &Numbers, args: &Args, now: Timestamp) -> Result<()> {
+    let totals = &numbers.totals;
+    let unused = totals.skills - totals.used;
+    out.line(&format!(
+        "{}: {} used, {} never. {}, {}, {}; {} failed.",
+        plural(totals.skills, "skill"),
+        grouped(totals.used),
+        grouped(unused),
+        plural(totals.uses, "use"),
+        plural(totals.views, "view"),
+        plural(totals.files, "file read"),
+        grouped(totals.failures),
+    ))?;
+    if totals.background > 0 {
+        let words = plural(totals.background, "background event");
+        out.line(&format!("{words} of reviewers and curators count apart."))?;
+    }
+    if totals.events == 0 && totals.uses == 0 {
+        out.say("Nothing was recorded yet. `skilldb import claude-code`, `codex` or `hermes` takes over what they remember; `skilldb hook install claude-code` keeps it current.");
+        return Ok(());
+    }
+    draw(out, numbers)?;
+    used(out, numbers, now)?;
+    trend(out, numbers)?;
+    missing(out, numbers, now)?;
+    clients(out, numbers)?;
+    idle(out, numbers, args, now)?;
+    costs(out, numbers)
+}
+
+fn heading(out: &mut Output, words: &str) -> Result<()> {
+    let words = out.paint(Style::Bold, words);
+    out.line("")?;
+    out.line(&words)
+}
+
+fn draw(out: &mut Output, numbers: &Numbers) -> Result<()> {
+    let counts: Vec<u64> = numbers.days.iter().map(|(_, count)| *count).collect();
+    let most = counts.iter().max().copied().unwrap_or_default();
+    let sum: u64 = counts.iter().sum();
+    out.line("")?;
+    out.line(&format!(
+        "last {DAYS} days  {}  {} and views, at most {} a day",
+        sparkline(&counts),
+        plural(sum, "use"),
+        grouped(most)
+    ))?;
+    let room = out.width.unwrap_or(80).saturating_sub(14) / 2;
+    let skipped = numbers.weeks.len().saturating_sub(room);
+    let shown: Vec<&(String, u64)> = numbers.weeks.iter().skip(skipped).collect();
+    let counts: Vec<u64> = shown.iter().map(|(_, count)| *count).collect();
+    let days: Vec<String> = shown.iter().map(|(day, _)| day.clone()).collect();
+    out.line(&format!(
+        "{:<14}{}",
+        format!("last {} weeks", days.len()),
+        heat_strip(&counts)
+    ))?;
+    let months = out.paint(Style::Dim, &month_line(&days));
+    out.line(&format!("{:<14}{months}", ""))
+}
+
+/// A time as people read it.
+fn ago(at: Option<&str>, now: Timestamp) -> String {
+    at.and_then(Timestamp::parse)
+        .map_or_else(String::new, |at| at.relative(now))
+}
+
+fn used(out: &mut Output, numbers: &Numbers, now: Timestamp) -> Result<()> {
+    if numbers.most_used.is_empty() {
+        return Ok(());
+    }
+    heading(out, "Most used")?;
+    let mut rows = vec![
+        ["", "uses", "views", "failed", "last"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    for skill in &numbers.most_used {
+        rows.push(vec![
+            format!("  {}", fit(&label(numbers, skill), NAME)),
+            grouped(skill.uses),
+            grouped(skill.views),
+            grouped(skill.failures),
+            ago(skill.last_at.as_deref(), now),
+        ]);
+    }
+    columns(&rows).iter().try_for_each(|line| out.line(line))
+}
+
+fn trend(out: &mut Output, numbers: &Numbers) -> Result<()> {
+    for (words, rows) in [("Rising", &numbers.rising), ("Falling", &numbers.falling)] {
+        if rows.is_empty() {
+            continue;
+        }
+        heading(
+            out,
+            &format!("{words} (last {SPAN} days, and the {SPAN} before)"),
+        )?;
+        let lines: Vec<Vec<String>> = rows
+            .iter()
+            .map(|row| {
+                vec![
+                    format!("  {}", fit(&row.name, NAME)),
+                    format!("{} from {}", grouped(row.now), grouped(row.before)),
+                ]
+            })
+            .collect();
+        columns(&lines).iter().try_for_each(|line| out.line(line))?;
+    }
+    Ok(())
+}
+
+fn missing(out: &mut Output, numbers: &Numbers, now: Timestamp) -> Result<()> {
+    for (words, is_unclear) in [
+        ("Called but not installed", false),
+        (
+            "Called, and several skills have the name (skilldb list --duplicates)",
+            true,
+        ),
+    ] {
+        let rows: Vec<Vec<String>> = numbers
+            .not_installed
+            .iter()
+            .filter(|row| (row.copies > 0) == is_unclear)
+            .map(|row| {
+                vec![
+                    format!("  {}", fit(&row.name, NAME)),
+                    plural(row.calls, "call"),
+                    format!("{} failed", grouped(row.failures)),
+                    ago(Some(&row.last_at), now),
+                    clean(row.clients.as_deref().unwrap_or_default()).into_owned(),
+                ]
+            })
+            .collect();
+        if !rows.is_empty() {
+            heading(out, words)?;
+            columns(&rows)
+                .iter()
+                .try_for_each(|line| out.line(line.trim_end()))?;
+        }
+    }
+    Ok(())
+}
+
+fn clients(out: &mut Output, numbers: &Numbers) -> Result<()> {
+    if numbers.by_client.is_empty() {
+        return Ok(());
+    }
+    heading(out, "By client and trigger")?;
+    let rows: Vec<Vec<String>> = numbers
+        .by_client
+        .iter()
+        .map(|row| {
+            let client = if row.client.is_empty() {
+                "(none said)"
+            } else {
+                &row.client
+            };
+            vec![
+                format!("  {}", fit(client, NAME)),
+                row.trigger.clone(),
+                plural(row.events, "event"),
+                format!("{} failed", grouped(row.failures)),
+            ]
+        })
+        .collect();
+    columns(&rows).iter().try_for_each(|line| out.line(line))
+}
+
+fn idle(out: &mut Output, numbers: &Numbers, args: &Args, now: Timestamp) -> Result<()> {
+    let limit = args.limit as usize;
+    if !numbers.never_used.is_empty() {
+        heading(
+            out,
+            &format!("Never used ({})", grouped(numbers.never_used.len() as u64)),
+        )?;
+        let names: Vec<String> = numbers
+            .never_used
+            .iter()
+            .take(limit)
+            .map(|skill| label(numbers, skill))
+            .collect();
+        let more = numbers.never_used.len() - names.len();
+        let rest = if more > 0 {
+            format!(" and {} more: skilldb sql never-used", grouped(more as u64))
+        } else {
+            String::new()
+        };
+        out.line(&format!("  {}{rest}", names.join(", ")))?;
+    }
+    if !numbers.stale.is_empty() {
+        let count = grouped(numbers.stale.len() as u64);
+        heading(
+            out,
+            &format!("Untouched for {STALE_DAYS} days or more ({count})"),
+        )?;
+        let rows: Vec<Vec<String>> = numbers
+            .stale
+            .iter()
+            .take(limit)
+            .map(|row| {
+                let what = if row.was_used {
+                    "last touched"
+                } else {
+                    "never used, first seen"
+                };
+                vec![
+                    format!("  {}", fit(&row.name, NAME)),
+                    format!("{what} {}", ago(Some(&row.since), now)),
+                ]
+            })
+            .collect();
+        columns(&rows).iter().try_for_each(|line| out.line(line))?;
+        if numbers.stale.len() > limit {
+            out.line(&format!(
+                "  {} more (--limit)",
+                grouped((numbers.stale.len() - limit) as u64)
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+fn costs(out: &mut Output, numbers: &Numbers) -> Result<()> {
+    if numbers.costs.is_empty() {
+        return Ok(());
+    }
+    heading(out, "Tokens, where the client says")?;
+    let rows: Vec<Vec<String>> = numbers
+        .costs
+        .iter()
+        .map(|row| {
+            let per_use = (row.tokens_in + row.tokens_out) / row.uses.max(1);
+            vec![
+                format!("  {}", fit(&row.name, NAME)),
+                format!("{} in", grouped(row.tokens_in)),
+                format!("{} out", grouped(row.tokens_out)),
+                format!("{} a use", grouped(per_use)),
+            ]
+        })
+        .collect();
+    columns(&rows).iter().try_for_each(|line| out.line(line))
+}

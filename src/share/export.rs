@@ -1,0 +1,57 @@
+//! Hands counts on in the form other programs read.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::store::RecordRow;
+
+/// Makes the text of a `.usage.json` as Hermes Agent 0.19 writes it: records by name, keys sorted,
+/// indented by two. Skills that share a name share a record there, so their counts are added up.
+#[must_use]
+pub fn hermes_usage(rows: &[RecordRow]) -> String {
+    let mut records: BTreeMap<&str, Vec<&RecordRow>> = BTreeMap::new();
+    for row in rows {
+        records.entry(row.name.as_str()).or_default().push(row);
+    }
+    let object: Map<String, Value> = records
+        .into_iter()
+        .map(|(name, rows)| (name.to_owned(), record(&rows)))
+        .collect();
+    serde_json::to_string_pretty(&Value::Object(object)).unwrap_or_default()
+}
+
+fn record(rows: &[&RecordRow]) -> Value {
+    let sum = |count: fn(&RecordRow) -> u64| rows.iter().map(|row| count(row)).sum::<u64>();
+    let newest = |time: fn(&RecordRow) -> Option<&String>| {
+        rows.iter()
+            .filter_map(|row| time(row))
+            .max()
+            .map(|at| offset(at))
+    };
+    // One live copy keeps the name live.
+    let state = ["active", "stale"]
+        .into_iter()
+        .find(|state| rows.iter().any(|row| row.state == *state))
+        .unwrap_or("archived");
+    let archived_at = newest(|row| row.archived_at.as_ref()).filter(|_| state == "archived");
+    let is_agents = rows.iter().any(|row| row.origin == "agent");
+    json!({
+        "archived_at": archived_at,
+        "created_at": rows.iter().map(|row| &row.created_at).min().map(|at| offset(at)),
+        "created_by": is_agents.then_some("agent"),
+        "last_patched_at": newest(|row| row.last_patch_at.as_ref()),
+        "last_used_at": newest(|row| row.last_use_at.as_ref()),
+        "last_viewed_at": newest(|row| row.last_view_at.as_ref()),
+        "patch_count": sum(|row| row.patch_count),
+        "pinned": rows.iter().any(|row| row.pinned),
+        "state": state,
+        "use_count": sum(|row| row.use_count),
+        "view_count": sum(|row| row.view_count),
+    })
+}
+
+/// Hermes writes the zone as an offset.
+fn offset(at: &str) -> String {
+    format!("{}+00:00", at.trim_end_matches('Z'))
+}

@@ -1,0 +1,433 @@
+//! Reads Claude Code's transcripts: one line at a time, pure. A use is a tool call, or a typed command
+//! that was expanded; text that quotes either is none.
+
+mod command;
+
+use std::collections::VecDeque;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::found::{Found, FoundCost, FoundUse};
+use crate::store::{Trigger, UseKind};
+use command::{Typed, typed_command};
+
+/// What event ids begin with.
+pub(in crate::share) const ID: &str = "claude-code:";
+const BASE_FOLDER: &str = "Base directory for this skill:";
+/// Lines after which a call that got no answer is taken to never get one.
+const PATIENCE: u32 = 500;
+/// Uses whose cost may still come.
+const MOST_RECENT: usize = 64;
+
+/// Within a JSON string the quotes of the first would be escaped.
+static TELLING: LazyLock<[Finder<'static>; 4]> = LazyLock::new(|| {
+    [
+        Finder::new("\"Skill\""),
+        Finder::new("<command-name>"),
+        Finder::new("\"attributionSkill\""),
+        Finder::new("unknown_command_fallback"),
+    ]
+});
+static ANSWERING: LazyLock<[Finder<'static>; 3]> = LazyLock::new(|| {
+    [
+        Finder::new("\"tool_result\""),
+        Finder::new("\"isMeta\""),
+        Finder::new("\"assistant\""),
+    ]
+});
+
+/// What to remember between two lines, and between two reads of a growing file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct ClaudeState {
+    /// The subagent whose file it is, from the file's name.
+    pub subagent: Option<String>,
+    last_at: Option<String>,
+    calls: Vec<Call>,
+    typed: Option<Typed>,
+    recent: VecDeque<(String, String)>,
+}
+
+/// A tool call whose answer, or whose skill's folder, is still to come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Call {
+    tool_use_id: String,
+    name: String,
+    args: Option<String>,
+    at: Option<String>,
+    session: Option<String>,
+    subagent: Option<String>,
+    project: Option<String>,
+    ok: Option<bool>,
+    path: Option<String>,
+    is_told: bool,
+    lines: u32,
+}
+
+/// Reads one line and appends what is found with it.
+///
+/// # Errors
+/// Says what is wrong with a line that is no whole JSON object. A line of no interest is not looked at
+/// beyond its two ends.
+pub(super) fn read_line(
+    state: &mut ClaudeState,
+    line: &[u8],
+    out: &mut Vec<Found>,
+) -> Result<(), String> {
+    let line = line.trim_ascii();
+    if !(line.starts_with(b"{") && line.ends_with(b"}")) {
+        return Err("not a whole JSON object".to_owned());
+    }
+    let has = |words: &[Finder<'static>]| words.iter().any(|word| word.find(line).is_some());
+    let is_waiting = !state.calls.is_empty() && has(ANSWERING.as_slice());
+    if !(has(TELLING.as_slice()) || state.typed.is_some() || is_waiting) {
+        state.age(out);
+        return Ok(());
+    }
+    let value: Value = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    if let Some(at) = text(&value, "timestamp") {
+        state.last_at = Some(at);
+    }
+    match value.get("type").and_then(Value::as_str) {
+        Some("assistant") => state.assistant(&value, out),
+        Some("user") => state.user(&value, out),
+        Some("attachment") => state.attachment(&value, out),
+        _ => {}
+    }
+    state.age(out);
+    Ok(())
+}
+
+/// Hands over the calls that are still without an answer; a later one is told as an outcome.
+pub(super) fn flush(state: &mut ClaudeState, out: &mut Vec<Found>) {
+    let mut calls = std::mem::take(&mut state.calls);
+    for call in &mut calls {
+        state.tell(call, out);
+    }
+    calls.retain(|call| call.ok.is_none());
+    state.calls = calls;
+}
+
+fn text(value: &Value, key: &str) -> Option<String> {
+    let text = value.get(key)?.as_str()?;
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The parts of a message's content; a plain text is one part.
+fn parts(value: &Value) -> Vec<&Value> {
+    match value.pointer("/message/content") {
+        Some(Value::Array(parts)) => parts.iter().collect(),
+        Some(whole @ Value::String(_)) => vec![whole],
+        _ => Vec::new(),
+    }
+}
+
+fn part_text(part: &Value) -> Option<&str> {
+    part.as_str()
+        .or_else(|| part.get("text").and_then(Value::as_str))
+}
+
+/// The folder a loaded skill says it lies in.
+fn base_folder(value: &Value) -> Option<String> {
+    let parts = parts(value);
+    let text = parts.into_iter().find_map(part_text)?;
+    let folder = text.strip_prefix(BASE_FOLDER)?.lines().next()?.trim();
+    (!folder.is_empty()).then(|| folder.to_owned())
+}
+
+/// The name without the slash it may be called with.
+fn plain(name: &str) -> &str {
+    name.trim().trim_start_matches('/')
+}
+
+impl ClaudeState {
+    fn assistant(&mut self, value: &Value, out: &mut Vec<Found>) {
+        self.typed = None;
+        self.tell_answered(out);
+        for part in parts(value) {
+            let is_skill = part.get("type").and_then(Value::as_str) == Some("tool_use")
+                && part.get("name").and_then(Value::as_str) == Some("Skill");
+            if is_skill {
+                self.called(value, part);
+            }
+        }
+        self.cost(value, out);
+    }
+
+    fn called(&mut self, value: &Value, part: &Value) {
+        let input = part.get("input");
+        let word = |key: &str| input.and_then(|input| text(input, key));
+        // Early versions said `command`.
+        let Some(name) = word("skill").or_else(|| word("command")) else {
+            return;
+        };
+        let Some(id) = text(part, "id") else {
+            return;
+        };
+        if plain(&name).is_empty() || self.calls.iter().any(|call| call.tool_use_id == id) {
+            return;
+        }
+        self.calls.push(Call {
+            tool_use_id: id,
+            name: plain(&name).to_owned(),
+            args: word("args"),
+            at: self.time(value),
+            session: text(value, "sessionId"),
+            subagent: self.subagent_of(value),
+            project: text(value, "cwd"),
+            ok: None,
+            path: None,
+            is_told: false,
+            lines: 0,
+        });
+    }
+
+    fn user(&mut self, value: &Value, out: &mut Vec<Found>) {
+        let is_meta = value.get("isMeta").and_then(Value::as_bool) == Some(true);
+        if is_meta {
+            return self.body(value, out);
+        }
+        let mut has_answer = false;
+        for part in parts(value) {
+            let Some(id) = part.get("tool_use_id").and_then(Value::as_str) else {
+                continue;
+            };
+            has_answer = true;
+            self.answered(id, succeeded(value, part), out);
+        }
+        if !has_answer {
+            self.typed = typed_command(value).map(|typed| Typed {
+                at: self.time(value),
+                ..typed
+            });
+        }
+    }
+
+    /// The text of a skill, put in by the client: it says which folder was loaded, and that a typed
+    /// command was one.
+    fn body(&mut self, value: &Value, out: &mut Vec<Found>) {
+        let folder = base_folder(value);
+        let source = text(value, "sourceToolUseID");
+        if let Some(index) = self.awaits_folder(source.as_deref(), folder.is_some()) {
+            let mut call = self.calls.swap_remove(index);
+            call.path = folder;
+            call.ok = call.ok.or(Some(true));
+            return self.tell(&mut call, out);
+        }
+        let Some(typed) = self.typed.take() else {
+            return;
+        };
+        let parent = text(value, "parentUuid");
+        if parent.is_some() && typed.uuid.is_some() && parent != typed.uuid {
+            self.typed = Some(typed);
+            return;
+        }
+        self.tell_typed(value, typed, folder, Some(true), out);
+    }
+
+    /// The call whose body this is: the one it names, else (older versions name none) the newest that
+    /// went well, when no typed command comes first.
+    fn awaits_folder(&self, source: Option<&str>, has_folder: bool) -> Option<usize> {
+        if let Some(source) = source {
+            return self
+                .calls
+                .iter()
+                .position(|call| call.tool_use_id == source);
+        }
+        if self.typed.is_some() || !has_folder {
+            return None;
+        }
+        self.calls
+            .iter()
+            .rposition(|call| call.ok == Some(true) && call.path.is_none())
+    }
+
+    fn tell_typed(
+        &mut self,
+        value: &Value,
+        typed: Typed,
+        path: Option<String>,
+        ok: Option<bool>,
+        out: &mut Vec<Found>,
+    ) {
+        let Some(uuid) = typed.uuid else {
+            return;
+        };
+        let found = FoundUse {
+            event_id: format!("{ID}{uuid}"),
+            name: typed.name,
+            path,
+            kind: UseKind::Use,
+            trigger: Trigger::Slash,
+            session: text(value, "sessionId"),
+            subagent: self.subagent_of(value),
+            channel: text(value, "entrypoint"),
+            project: text(value, "cwd"),
+            at: typed.at,
+            ok,
+            args: typed.args,
+            file: None,
+        };
+        self.remember(&found.name, &found.event_id);
+        out.push(Found::Use(Box::new(found)));
+    }
+
+    /// A typed command that nothing is installed for.
+    fn attachment(&mut self, value: &Value, out: &mut Vec<Found>) {
+        let Some(attachment) = value.get("attachment") else {
+            return;
+        };
+        if attachment.get("type").and_then(Value::as_str) != Some("unknown_command_fallback") {
+            return;
+        }
+        let Some(name) = text(attachment, "commandName") else {
+            return;
+        };
+        let typed = Typed {
+            uuid: text(value, "uuid"),
+            name: plain(&name).to_owned(),
+            args: None,
+            at: self.time(value),
+        };
+        self.tell_typed(value, typed, None, Some(false), out);
+    }
+
+    fn answered(&mut self, id: &str, ok: bool, out: &mut Vec<Found>) {
+        let Some(index) = self.calls.iter().position(|call| call.tool_use_id == id) else {
+            return;
+        };
+        if !ok || self.calls.get(index).is_some_and(|call| call.is_told) {
+            let mut call = self.calls.swap_remove(index);
+            call.ok = Some(ok);
+            self.tell(&mut call, out);
+        } else if let Some(call) = self.calls.get_mut(index) {
+            // Its text, which says the folder, comes next.
+            call.ok = Some(true);
+        }
+    }
+
+    fn tell_answered(&mut self, out: &mut Vec<Found>) {
+        let (done, open): (Vec<Call>, Vec<Call>) = std::mem::take(&mut self.calls)
+            .into_iter()
+            .partition(|call| call.ok.is_some());
+        self.calls = open;
+        for mut call in done {
+            self.tell(&mut call, out);
+        }
+    }
+
+    /// Hands over a call, or how it ended when it was handed over before.
+    fn tell(&mut self, call: &mut Call, out: &mut Vec<Found>) {
+        let event_id = format!("{ID}{}", call.tool_use_id);
+        if call.is_told {
+            if let Some(ok) = call.ok {
+                out.push(Found::Outcome(event_id, ok));
+            }
+            return;
+        }
+        call.is_told = true;
+        self.remember(&call.name, &event_id);
+        out.push(Found::Use(Box::new(FoundUse {
+            event_id,
+            name: call.name.clone(),
+            path: call.path.clone(),
+            kind: UseKind::Use,
+            trigger: Trigger::Model,
+            session: call.session.clone(),
+            subagent: call.subagent.clone(),
+            channel: None,
+            project: call.project.clone(),
+            at: call.at.clone(),
+            ok: call.ok,
+            args: call.args.clone(),
+            file: None,
+        })));
+    }
+
+    /// Gives up on calls that were broken off.
+    fn age(&mut self, out: &mut Vec<Found>) {
+        if self.calls.is_empty() {
+            return;
+        }
+        for call in &mut self.calls {
+            call.lines += 1;
+        }
+        if self.calls.iter().any(|call| call.lines > PATIENCE) {
+            let (old, young): (Vec<Call>, Vec<Call>) = std::mem::take(&mut self.calls)
+                .into_iter()
+                .partition(|call| call.lines > PATIENCE);
+            self.calls = young;
+            for mut call in old {
+                self.tell(&mut call, out);
+            }
+        }
+    }
+
+    fn remember(&mut self, name: &str, event_id: &str) {
+        self.recent
+            .push_front((name.to_owned(), event_id.to_owned()));
+        self.recent.truncate(MOST_RECENT);
+    }
+
+    /// Tokens the client itself credits to a skill. The lines of one message repeat them.
+    fn cost(&self, value: &Value, out: &mut Vec<Found>) {
+        let Some(skill) = text(value, "attributionSkill") else {
+            return;
+        };
+        let name = match text(value, "attributionPlugin") {
+            Some(plugin) if !skill.contains(':') => format!("{plugin}:{skill}"),
+            _ => skill,
+        };
+        let usage = value.pointer("/message/usage");
+        let count = |key: &str| {
+            usage
+                .and_then(|usage| usage.get(key))
+                .and_then(Value::as_u64)
+                .unwrap_or_default()
+        };
+        let message = value.get("message");
+        let Some(id) = message.and_then(|message| text(message, "id")) else {
+            return;
+        };
+        if usage.is_none() {
+            return;
+        }
+        let used = self.recent.iter().find(|(used, _)| *used == name);
+        let waiting = || self.calls.iter().rev().find(|call| call.name == name);
+        out.push(Found::Cost(FoundCost {
+            message_id: format!("{ID}{id}"),
+            event_id: used
+                .map(|(_, event)| event.clone())
+                .or_else(|| waiting().map(|call| format!("{ID}{}", call.tool_use_id))),
+            name,
+            session: text(value, "sessionId"),
+            at: self.time(value),
+            tokens_in: count("input_tokens") + count("cache_creation_input_tokens"),
+            tokens_out: count("output_tokens"),
+        }));
+    }
+
+    fn time(&self, value: &Value) -> Option<String> {
+        text(value, "timestamp").or_else(|| self.last_at.clone())
+    }
+
+    fn subagent_of(&self, value: &Value) -> Option<String> {
+        text(value, "agentId").or_else(|| self.subagent.clone())
+    }
+}
+
+/// Whether the answer to a call says that it went well. In a subagent's file only the first half is there.
+fn succeeded(value: &Value, part: &Value) -> bool {
+    let is_error = part.get("is_error").and_then(Value::as_bool) == Some(true);
+    let has_failed = value
+        .pointer("/toolUseResult/success")
+        .and_then(Value::as_bool)
+        == Some(false);
+    !is_error && !has_failed
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,290 @@
+//! Brings what readers found into the ledger, batch by batch.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use super::found::{Found, FoundUse};
+use super::summary::{Summary, count};
+use super::{CLAUDE_ID, Options};
+use crate::error::Result;
+use crate::store::{
+    Actor, Added, Cost, ImportFile, ImportedChange, Store, Trigger, Tx, UsageEvent,
+};
+use crate::time::Timestamp;
+use crate::usage::{Call, Meant, Resolver};
+
+/// How far a hook's clock and the transcript's may be apart for one typed command, milliseconds.
+const HOOK_WINDOW_MS: i64 = 60_000;
+
+/// Where found things go.
+pub(super) struct Sink<'s> {
+    pub(super) store: &'s mut Store,
+    pub(super) client: &'static str,
+    resolver: Resolver<'s>,
+    options: &'s Options<'s>,
+    /// Names and skills whose use a baseline counts already.
+    counted_names: HashSet<String>,
+    counted_skills: Vec<i64>,
+}
+
+/// One thing ready to be written.
+enum Ready {
+    Event(Box<UsageEvent>),
+    /// A hook noted it under another id.
+    Alias {
+        event_id: String,
+        of: String,
+        event: Box<UsageEvent>,
+    },
+    Outcome(String, bool),
+    Cost(super::found::FoundCost, Timestamp),
+}
+
+impl<'s> Sink<'s> {
+    pub(super) fn new(
+        store: &'s mut Store,
+        client: &'static str,
+        options: &'s Options<'s>,
+    ) -> Self {
+        Self {
+            store,
+            client,
+            resolver: Resolver::new(options.roots),
+            options,
+            counted_names: HashSet::new(),
+            counted_skills: Vec::new(),
+        }
+    }
+
+    /// Says which names and skills (in order) have their uses counted by a baseline.
+    pub(super) fn in_baseline(&mut self, names: &HashSet<String>, skills: &[i64]) {
+        self.counted_names.clone_from(names);
+        self.counted_skills = skills.to_vec();
+    }
+
+    /// Takes over changes another agent made; returns how many are new.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub(super) fn put_changes(&mut self, changes: &[ImportedChange]) -> Result<u64> {
+        if changes.is_empty() {
+            return Ok(0);
+        }
+        self.store.append(|tx| {
+            let mut new = 0;
+            for change in changes {
+                new += u64::from(tx.add_imported_change(change)?);
+            }
+            Ok(new)
+        })
+    }
+
+    /// Writes what was found, and how far its file was read, in one transaction. `fallback` is the time
+    /// of what has none.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub(super) fn put(
+        &mut self,
+        found: Vec<Found>,
+        fallback: Timestamp,
+        file: Option<&ImportFile>,
+        summary: &mut Summary,
+    ) -> Result<()> {
+        let mut ready = Vec::with_capacity(found.len());
+        for found in found {
+            match found {
+                Found::Use(found) => {
+                    if let Some(item) = self.prepare(*found, fallback, summary)? {
+                        ready.push(item);
+                    }
+                }
+                Found::Outcome(event_id, ok) => ready.push(Ready::Outcome(event_id, ok)),
+                Found::Cost(cost) => {
+                    let at = time(cost.at.as_deref(), fallback);
+                    if !self.is_older(at) {
+                        ready.push(Ready::Cost(cost, at));
+                    }
+                }
+            }
+        }
+        if ready.is_empty() && file.is_none() {
+            return Ok(());
+        }
+        let (client, now) = (self.client, self.options.now);
+        let added = self.store.append(|tx| {
+            let mut added = Vec::with_capacity(ready.len());
+            for item in &ready {
+                added.push(write(tx, client, item)?);
+            }
+            if let Some(file) = file {
+                tx.put_import_file(client, file, now)?;
+            }
+            Ok(added)
+        })?;
+        for added in added.into_iter().flatten() {
+            match added {
+                Added::New => summary.new += 1,
+                Added::Known => summary.known += 1,
+            }
+        }
+        Ok(())
+    }
+
+    fn is_older(&self, at: Timestamp) -> bool {
+        self.options.since.is_some_and(|since| at < since)
+    }
+
+    /// Finds the skill of a use, and makes the event of it. `None` for one that is older than asked for.
+    fn prepare(
+        &mut self,
+        found: FoundUse,
+        fallback: Timestamp,
+        summary: &mut Summary,
+    ) -> Result<Option<Ready>> {
+        let at = time(found.at.as_deref(), fallback);
+        if self.is_older(at) {
+            summary.older += 1;
+            return Ok(None);
+        }
+        let call = Call {
+            name: &found.name,
+            path: found.path.as_deref(),
+            client: Some(self.client),
+            project: found.project.as_deref(),
+        };
+        let meant = self.resolver.resolve(self.store, call)?;
+        tally(summary, &found, &meant);
+        let skill_id = meant.skill().map(|skill| skill.id);
+        let event = self.event(found, at, skill_id);
+        let is_typed = event.trigger == Trigger::Slash && self.client == "claude-code";
+        if is_typed && let Some(of) = self.hook_event(&event)? {
+            return Ok(Some(Ready::Alias {
+                event_id: event.event_id.clone(),
+                of,
+                event: Box::new(event),
+            }));
+        }
+        Ok(Some(Ready::Event(Box::new(event))))
+    }
+
+    fn event(&self, found: FoundUse, at: Timestamp, skill_id: Option<i64>) -> UsageEvent {
+        let in_baseline = self.counted_names.contains(&found.name)
+            || skill_id.is_some_and(|id| self.counted_skills.binary_search(&id).is_ok());
+        UsageEvent {
+            event_id: found.event_id,
+            skill_id,
+            called_name: cut(found.name),
+            called_path: found.path,
+            kind: found.kind,
+            trigger: found.trigger,
+            actor: if found.trigger == Trigger::Slash {
+                Actor::User
+            } else {
+                Actor::Agent
+            },
+            client: Some(self.client.to_owned()),
+            session_id: found.session,
+            subagent: found.subagent,
+            channel: found.channel,
+            project: found.project,
+            machine: Some(self.options.machine.to_owned()),
+            at,
+            ok: found.ok,
+            args: found.args.map(cut),
+            file: found.file,
+            content_hash: None,
+            tokens_in: None,
+            tokens_out: None,
+            in_baseline,
+        }
+    }
+
+    /// Finds the event of a typed command that a hook noted before the transcript was read.
+    fn hook_event(&self, event: &UsageEvent) -> Result<Option<String>> {
+        if self.store.has_event(&event.event_id)? {
+            return Ok(None);
+        }
+        let session = event.session_id.as_deref().unwrap_or_default();
+        let prefix = format!("{CLAUDE_ID}typed:{session}:");
+        let same_name = self
+            .store
+            .skills_named(event.called_name.rsplit(':').next().unwrap_or_default())?;
+        let ids: Vec<i64> = same_name.iter().map(|skill| skill.id).collect();
+        self.store
+            .unclaimed_hook_event(&prefix, &ids, &event.called_name, event.at, HOOK_WINDOW_MS)
+    }
+}
+
+/// Longest name or argument, in characters.
+const LONGEST: usize = 1_000;
+
+fn cut(text: String) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((at, _)) => text[..at].to_owned(),
+        None => text,
+    }
+}
+
+fn time(text: Option<&str>, fallback: Timestamp) -> Timestamp {
+    text.and_then(Timestamp::parse_lenient)
+        .filter(|at| at.is_writable())
+        .unwrap_or(fallback)
+}
+
+fn write(tx: &Tx<'_>, client: &str, item: &Ready) -> Result<Option<Added>> {
+    match item {
+        Ready::Event(event) => tx.add_event(event).map(Some),
+        Ready::Alias {
+            event_id,
+            of,
+            event,
+        } => {
+            // Of two uses within the window the first claims the hook's event.
+            if tx.add_alias(event_id, of)? {
+                let known = UsageEvent {
+                    event_id: of.clone(),
+                    ..(**event).clone()
+                };
+                tx.add_event(&known).map(Some)
+            } else {
+                tx.add_event(event).map(Some)
+            }
+        }
+        Ready::Outcome(event_id, ok) => tx.settle_event(event_id, *ok).map(|()| None),
+        Ready::Cost(cost, at) => tx
+            .add_cost(&Cost {
+                message_id: &cost.message_id,
+                event_id: cost.event_id.as_deref(),
+                called_name: &cost.name,
+                client,
+                session_id: cost.session.as_deref(),
+                at: *at,
+                tokens_in: cost.tokens_in,
+                tokens_out: cost.tokens_out,
+            })
+            .map(|()| None),
+    }
+}
+
+fn tally(summary: &mut Summary, found: &FoundUse, meant: &Meant) {
+    if found.ok == Some(false) {
+        summary.failures += 1;
+    }
+    match meant {
+        Meant::Skill(skill) => count(&mut summary.skills, &skill.name),
+        Meant::Several(_) => count(&mut summary.unclear, &found.name),
+        Meant::Unknown => {
+            count(&mut summary.not_installed, &found.name);
+            let folder = found.path.as_deref().map(Path::new);
+            if let Some(parent) = folder
+                .filter(|folder| folder.join("SKILL.md").is_file())
+                .and_then(Path::parent)
+            {
+                summary
+                    .unknown_folders
+                    .insert(parent.to_string_lossy().into_owned());
+            }
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Which skills a called name could mean, and events that wait for their skill to appear.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::super::{Store, Tx};
+use crate::error::{Error, Result};
+use crate::time::Timestamp;
+
+/// A skill that answers to a name, with what it takes to choose between several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedSkill {
+    /// Row id.
+    pub id: i64,
+    /// What people call it.
+    pub name: String,
+    /// Path relative to its root.
+    pub rel_path: String,
+    /// Absolute path of its root.
+    pub root: String,
+    /// The word for the root's kind.
+    pub root_kind: String,
+    /// The client whose folder the root is.
+    pub root_client: Option<String>,
+    /// Order among roots; lower comes first.
+    pub priority: i64,
+    /// Whether it is archived.
+    pub is_archived: bool,
+    /// Whether its folder vanished.
+    pub is_missing: bool,
+    /// SHA-256 of the skill file as the mirror has it.
+    pub content_hash: Option<String>,
+}
+
+impl NamedSkill {
+    /// Absolute path of its folder.
+    #[must_use]
+    pub fn path(&self) -> String {
+        if self.rel_path == "." {
+            self.root.clone()
+        } else {
+            format!("{}/{}", self.root, self.rel_path)
+        }
+    }
+}
+
+/// An event whose skill is not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenCall {
+    /// The event's row.
+    pub id: i64,
+    /// The name as it was called.
+    pub called_name: String,
+    /// The folder as the client told it.
+    pub called_path: Option<String>,
+    /// The client.
+    pub client: Option<String>,
+    /// The folder that was worked in.
+    pub project: Option<String>,
+}
+
+const COLUMNS: &str = "s.id, coalesce(m.name, s.rel_path), s.rel_path, r.path, r.kind, r.client, r.priority, s.state = 'archived', s.missing_since IS NOT NULL, m.content_hash";
+const IN_USE: &str = "s.removed_at IS NULL AND r.removed_at IS NULL";
+
+fn named(row: &Row<'_>) -> rusqlite::Result<NamedSkill> {
+    Ok(NamedSkill {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        rel_path: row.get(2)?,
+        root: row.get(3)?,
+        root_kind: row.get(4)?,
+        root_client: row.get(5)?,
+        priority: row.get(6)?,
+        is_archived: row.get(7)?,
+        is_missing: row.get(8)?,
+        content_hash: row.get(9)?,
+    })
+}
+
+impl Store {
+    /// Returns every skill whose declared name or folder is `name`, vanished and archived ones
+    /// included, in the order of their paths.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn skills_named(&self, name: &str) -> Result<Vec<NamedSkill>> {
+        let by = |column: &str| {
+            format!(
+                "SELECT {COLUMNS} FROM manifest m JOIN skill s ON s.id = m.skill_id JOIN skill_root r ON r.id = s.root_id
+                 WHERE m.{column} = ?1 AND {IN_USE}"
+            )
+        };
+        let query = |sql: &str| -> rusqlite::Result<Vec<NamedSkill>> {
+            self.connection
+                .prepare_cached(sql)?
+                .query_map([name], named)?
+                .collect()
+        };
+        let fail = || Error::database("look up a name");
+        let mut found = query(&by("name")).map_err(fail())?;
+        for skill in query(&by("folder")).map_err(fail())? {
+            if !found.iter().any(|known| known.id == skill.id) {
+                found.push(skill);
+            }
+        }
+        found.sort_by_cached_key(NamedSkill::path);
+        Ok(found)
+    }
+
+    /// Returns the skill with this id, in the form that names are answered in.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn named_skill(&self, id: i64) -> Result<Option<NamedSkill>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM skill s JOIN skill_root r ON r.id = s.root_id LEFT JOIN manifest m ON m.skill_id = s.id
+             WHERE s.id = ?1 AND {IN_USE}"
+        );
+        let rows = self.rows(&sql, &[&id], named, "look up a skill by its id")?;
+        Ok(rows.into_iter().next())
+    }
+
+    /// Returns the live and archived skills of a root, and those that vanished from it.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn skills_of_root(&self, root: &str) -> Result<Vec<NamedSkill>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM skill s JOIN skill_root r ON r.id = s.root_id LEFT JOIN manifest m ON m.skill_id = s.id
+             WHERE r.path = ?1 AND {IN_USE} ORDER BY s.rel_path"
+        );
+        let query = || {
+            self.connection
+                .prepare(&sql)?
+                .query_map([root], named)?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        query().map_err(Error::database("list the skills of a root"))
+    }
+
+    /// Returns the names that were called and are not installed, each once.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn open_names(&self) -> Result<BTreeSet<String>> {
+        // Hops from name to name in the index: a million events of ten names are ten steps.
+        const SELECT: &str = "WITH RECURSIVE hop (name) AS (
+              SELECT min(called_name) FROM usage_event WHERE skill_id IS NULL
+              UNION ALL
+              SELECT (SELECT min(called_name) FROM usage_event WHERE skill_id IS NULL AND called_name > hop.name) FROM hop WHERE hop.name IS NOT NULL)
+            SELECT name FROM hop WHERE name IS NOT NULL
+            UNION SELECT called_name FROM revision WHERE skill_id IS NULL AND called_name IS NOT NULL";
+        let query = || {
+            self.connection
+                .prepare(SELECT)?
+                .query_map([], |row| row.get(0))?
+                .collect::<rusqlite::Result<BTreeSet<String>>>()
+        };
+        query().map_err(Error::database("list what is not installed"))
+    }
+
+    /// Returns the events of a name whose skill is not known.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn open_calls(&self, name: &str) -> Result<Vec<OpenCall>> {
+        const SELECT: &str = "SELECT id, called_name, called_path, client, project
+            FROM usage_event
+            WHERE skill_id IS NULL AND called_name = ?1";
+        let query = || {
+            let mut statement = self.connection.prepare_cached(SELECT)?;
+            let rows = statement.query_map([name], |row| {
+                Ok(OpenCall {
+                    id: row.get(0)?,
+                    called_name: row.get(1)?,
+                    called_path: row.get(2)?,
+                    client: row.get(3)?,
+                    project: row.get(4)?,
+                })
+            })?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        query().map_err(Error::database("list what is not installed"))
+    }
+
+    /// Says whether skills appeared that events may have waited for.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn is_link_due(&self) -> Result<bool> {
+        const SELECT: &str = "SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'link_due')
+            AND (EXISTS (SELECT 1 FROM usage_event WHERE skill_id IS NULL) OR EXISTS (SELECT 1 FROM revision WHERE called_name IS NOT NULL AND skill_id IS NULL))";
+        self.connection
+            .query_row(SELECT, [], |row| row.get(0))
+            .map_err(Error::database("look for events to link"))
+    }
+
+    /// Returns the event of a typed command that a hook noted without knowing its id: the one nearest
+    /// in time that no transcript claimed yet, at most `within_ms` away.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn unclaimed_hook_event(
+        &self,
+        prefix: &str,
+        skill_ids: &[i64],
+        called_name: &str,
+        at: Timestamp,
+        within_ms: i64,
+    ) -> Result<Option<String>> {
+        const LINKED: &str = "SELECT event_id, at FROM usage_event u WHERE skill_id = ?1 AND at BETWEEN ?2 AND ?3
+              AND substr(event_id, 1, length(?4)) = ?4 AND NOT EXISTS (SELECT 1 FROM usage_alias a WHERE a.usage_event_id = u.id)";
+        const OPEN: &str = "SELECT event_id, at FROM usage_event u WHERE skill_id IS NULL AND called_name = ?1 AND at BETWEEN ?2 AND ?3
+              AND substr(event_id, 1, length(?4)) = ?4 AND NOT EXISTS (SELECT 1 FROM usage_alias a WHERE a.usage_event_id = u.id)";
+        let from = Timestamp::from_millis(at.millis() - within_ms).to_string();
+        let to = Timestamp::from_millis(at.millis() + within_ms).to_string();
+        let query = || -> rusqlite::Result<Vec<(String, String)>> {
+            let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+            let mut found = Vec::new();
+            let mut open = self.connection.prepare_cached(OPEN)?;
+            for row in open.query_map(params![called_name, from, to, prefix], read)? {
+                found.push(row?);
+            }
+            let mut linked = self.connection.prepare_cached(LINKED)?;
+            for id in skill_ids {
+                for row in linked.query_map(params![id, from, to, prefix], read)? {
+                    found.push(row?);
+                }
+            }
+            Ok(found)
+        };
+        let found = query().map_err(Error::database("look for a hook's event"))?;
+        let distance = |text: &str| {
+            Timestamp::parse(text).map_or(i64::MAX, |other| (other.millis() - at.millis()).abs())
+        };
+        Ok(found
+            .into_iter()
+            .min_by_key(|(id, text)| (distance(text), id.clone()))
+            .map(|(id, _)| id))
+    }
+}
+
+impl Tx<'_> {
+    /// Notes that skills appeared: events may have waited for them.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn mark_link_due(&self) -> Result<()> {
+        const INSERT: &str = "INSERT OR REPLACE INTO meta (key, value) VALUES ('link_due', '1')";
+        self.run(INSERT, [], "note that events may be linked")
+    }
+
+    /// Notes that all events were looked at.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn links_are_done(&self) -> Result<()> {
+        const DELETE: &str = "DELETE FROM meta WHERE key = 'link_due'";
+        self.run(DELETE, [], "note that events were linked")
+    }
+
+    /// Links an event to the skill that was meant. The counters are due to be recounted.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn link_event(&self, id: i64, skill_id: i64) -> Result<()> {
+        const UPDATE: &str =
+            "UPDATE usage_event SET skill_id = ?2 WHERE id = ?1 AND skill_id IS NULL";
+        self.run(UPDATE, params![id, skill_id], "link an event to its skill")
+    }
+
+    /// Links the imported changes of a name to the skill that was meant.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn link_changes(&self, called_name: &str, skill_id: i64) -> Result<()> {
+        const UPDATE: &str =
+            "UPDATE revision SET skill_id = ?2 WHERE skill_id IS NULL AND called_name = ?1";
+        self.run(
+            UPDATE,
+            params![called_name, skill_id],
+            "link a change to its skill",
+        )
+    }
+
+    /// Lets a known event go by another id, too. Returns whether it was new.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn add_alias(&self, event_id: &str, of: &str) -> Result<bool> {
+        const SELECT: &str = "SELECT id FROM usage_event WHERE event_id = ?1";
+        const INSERT: &str = "INSERT INTO usage_alias (event_id, usage_event_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+        let id: Option<i64> = self
+            .transaction
+            .query_row(SELECT, [of], |row| row.get(0))
+            .optional()
+            .map_err(Error::database("look up an event"))?;
+        let Some(id) = id else {
+            return Ok(false);
+        };
+        self.transaction
+            .execute(INSERT, params![event_id, id])
+            .map(|count| count == 1)
+            .map_err(Error::database("note another id of an event"))
+    }
+}

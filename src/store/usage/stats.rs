@@ -1,0 +1,479 @@
+//! What `stats` tells. Made from counters and days, so that it does not depend on the number of events.
+
+use rusqlite::Row;
+
+use super::super::Store;
+use crate::error::{Error, Result};
+use crate::time::Timestamp;
+
+/// The whole library in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Live skills.
+    pub skills: u64,
+    /// Of those: used at least once.
+    pub used: u64,
+    /// Foreground uses, what was taken over included.
+    pub uses: u64,
+    /// Foreground views.
+    pub views: u64,
+    /// Foreground file reads.
+    pub files: u64,
+    /// Of all those: failed.
+    pub failures: u64,
+    /// Uses, views and file reads by reviewers and curators.
+    pub background: u64,
+    /// Events in the ledger.
+    pub events: u64,
+    /// Of those: calls of skills that are not installed.
+    pub not_installed: u64,
+}
+
+/// One skill and how often it was used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillUse {
+    /// Row id.
+    pub id: i64,
+    /// What people call it.
+    pub name: String,
+    /// Absolute path of its folder.
+    pub path: String,
+    /// Uses.
+    pub uses: u64,
+    /// Views.
+    pub views: u64,
+    /// File reads.
+    pub files: u64,
+    /// Failures.
+    pub failures: u64,
+    /// Newest of all those.
+    pub last_at: Option<String>,
+}
+
+/// Uses and views of one skill in two spans of equal length.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrendRow {
+    /// What people call it.
+    pub name: String,
+    /// Row id.
+    pub id: i64,
+    /// In the newer span.
+    pub now: u64,
+    /// In the older one.
+    pub before: u64,
+}
+
+/// A name that was called and is not installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotInstalled {
+    /// The name as called.
+    pub name: String,
+    /// How often.
+    pub calls: u64,
+    /// How often that failed.
+    pub failures: u64,
+    /// The last time.
+    pub last_at: String,
+    /// The clients that called it.
+    pub clients: Option<String>,
+    /// Live skills of that name, where nothing says which was meant.
+    pub copies: u64,
+}
+
+/// Who reached for skills.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientUse {
+    /// The client; empty when nobody said.
+    pub client: String,
+    /// What reached.
+    pub trigger: String,
+    /// Uses, views and file reads.
+    pub events: u64,
+    /// Of those: failed.
+    pub failures: u64,
+}
+
+/// A live skill that nobody touched for long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StaleRow {
+    /// Row id.
+    pub id: i64,
+    /// What people call it.
+    pub name: String,
+    /// Since when: newest use, view, file read or edit by hand, else when it was first seen.
+    pub since: String,
+    /// Whether it was ever used.
+    pub was_used: bool,
+}
+
+/// Uses and views of one day.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DayCount {
+    /// `YYYY-MM-DD`, UTC.
+    pub day: String,
+    /// Uses and views.
+    pub events: u64,
+    /// Of those: failed.
+    pub failures: u64,
+}
+
+/// What a skill cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CostRow {
+    /// What people call it.
+    pub name: String,
+    /// Tokens read.
+    pub tokens_in: u64,
+    /// Tokens written.
+    pub tokens_out: u64,
+    /// Uses whose cost is known.
+    pub uses: u64,
+}
+
+/// One skill's life.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LifeRow {
+    /// active, stale or archived.
+    pub state: String,
+    /// Who made it.
+    pub origin: String,
+    /// Whether it is pinned.
+    pub pinned: bool,
+    /// First seen.
+    pub created_at: String,
+    /// Uses, views, file reads, failures, background events, edits.
+    pub counts: [u64; 6],
+    /// Newest use, view, file read, failure.
+    pub newest: [Option<String>; 4],
+}
+
+/// A moment in a skill's life.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MomentRow {
+    /// When.
+    pub at: String,
+    /// What happened, in a few words.
+    pub what: String,
+    /// Who did it.
+    pub actor: String,
+}
+
+const LIVE: &str = "FROM skill s
+    JOIN skill_root r ON r.id = s.root_id
+    JOIN manifest m ON m.skill_id = s.id
+    LEFT JOIN skill_usage u ON u.skill_id = s.id
+    WHERE s.missing_since IS NULL AND s.removed_at IS NULL AND r.removed_at IS NULL AND m.parse_status <> 'unreadable' AND s.state <> 'archived'";
+/// Newest foreground activity or edit by hand; a skill that had none is as old as its row.
+const ANCHOR: &str = "coalesce(nullif(max(coalesce(u.last_use_at, ''), coalesce(u.last_view_at, ''), coalesce(u.last_file_at, ''), coalesce(s.human_edited_at, '')), ''), s.created_at)";
+
+impl Store {
+    /// Returns the library in numbers.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn totals(&self) -> Result<Totals> {
+        let skills =
+            format!("SELECT count(*), coalesce(sum(coalesce(u.use_count, 0) > 0), 0) {LIVE}");
+        const COUNTS: &str = "SELECT coalesce(sum(use_count), 0), coalesce(sum(view_count), 0), coalesce(sum(file_count), 0), coalesce(sum(failure_count), 0),
+              coalesce(sum(background_use_count + background_view_count + background_file_count), 0)
+            FROM skill_usage";
+        const EVENTS: &str = "SELECT coalesce(sum(events), 0), coalesce(sum(events) FILTER (WHERE skill_id = 0), 0) FROM usage_day";
+        let query = || -> rusqlite::Result<Totals> {
+            let mut totals = Totals::default();
+            (totals.skills, totals.used) = self
+                .connection
+                .query_row(&skills, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            self.connection.query_row(COUNTS, [], |row| {
+                totals.uses = row.get(0)?;
+                totals.views = row.get(1)?;
+                totals.files = row.get(2)?;
+                totals.failures = row.get(3)?;
+                totals.background = row.get(4)?;
+                Ok(())
+            })?;
+            (totals.events, totals.not_installed) =
+                self.connection
+                    .query_row(EVENTS, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(totals)
+        };
+        query().map_err(Error::database("add up the usage"))
+    }
+
+    /// Returns the live skills that were used or viewed, most used first.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn most_used(&self, limit: u32) -> Result<Vec<SkillUse>> {
+        let sql = format!(
+            "SELECT s.id, m.name, r.path, s.rel_path, u.use_count, u.view_count, u.file_count, u.failure_count,
+               nullif(max(coalesce(u.last_use_at, ''), coalesce(u.last_view_at, ''), coalesce(u.last_file_at, '')), '')
+             {LIVE} AND (u.use_count > 0 OR u.view_count > 0)
+             ORDER BY u.use_count DESC, u.view_count DESC, m.name, s.id LIMIT ?1"
+        );
+        self.rows(&sql, &[&limit], skill_use, "list the most used skills")
+    }
+
+    /// Returns the live skills that were never used, viewed ones too, by name.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn never_used(&self) -> Result<Vec<SkillUse>> {
+        let sql = format!(
+            "SELECT s.id, m.name, r.path, s.rel_path, 0, coalesce(u.view_count, 0), coalesce(u.file_count, 0), coalesce(u.failure_count, 0),
+               nullif(max(coalesce(u.last_view_at, ''), coalesce(u.last_file_at, '')), '')
+             {LIVE} AND coalesce(u.use_count, 0) = 0
+             AND NOT EXISTS (SELECT 1 FROM skill a JOIN skill_usage iu ON iu.skill_id = a.id WHERE a.absorbed_into = s.id AND iu.use_count > 0)
+             ORDER BY m.name, s.id"
+        );
+        self.rows(&sql, &[], skill_use, "list the skills that were never used")
+    }
+
+    /// Returns uses and views of each skill in the `days` days up to `today` and in as many before.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn trend(&self, today: Timestamp, days: i64) -> Result<Vec<TrendRow>> {
+        const SELECT: &str = "SELECT m.name, d.skill_id, coalesce(sum(d.events) FILTER (WHERE d.day > ?1), 0), coalesce(sum(d.events) FILTER (WHERE d.day <= ?1), 0)
+            FROM usage_day d
+            JOIN manifest m ON m.skill_id = d.skill_id
+            WHERE d.day > ?2 AND d.day <= ?3 AND d.skill_id <> 0 AND d.kind IN ('use', 'view') AND d.background = 0
+            GROUP BY d.skill_id";
+        let values = [
+            today.days_before(days).day(),
+            today.days_before(2 * days).day(),
+            today.day(),
+        ];
+        self.rows(
+            SELECT,
+            &[&values[0], &values[1], &values[2]],
+            |row| {
+                Ok(TrendRow {
+                    name: row.get(0)?,
+                    id: row.get(1)?,
+                    now: row.get(2)?,
+                    before: row.get(3)?,
+                })
+            },
+            "compare the last weeks",
+        )
+    }
+
+    /// Returns names that were called and are not installed, most called first.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn not_installed(&self, limit: u32) -> Result<Vec<NotInstalled>> {
+        const SELECT: &str = "SELECT name, calls, failures, last_at, clients, copies FROM v_not_installed ORDER BY calls DESC, name LIMIT ?1";
+        self.rows(
+            SELECT,
+            &[&limit],
+            |row| {
+                Ok(NotInstalled {
+                    name: row.get(0)?,
+                    calls: row.get(1)?,
+                    failures: row.get(2)?,
+                    last_at: row.get(3)?,
+                    clients: row.get(4)?,
+                    copies: row.get(5)?,
+                })
+            },
+            "list what is not installed",
+        )
+    }
+
+    /// Returns who reached for skills, most events first.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn by_client(&self) -> Result<Vec<ClientUse>> {
+        const SELECT: &str = "SELECT client, \"trigger\", sum(events), sum(failures) FROM usage_day WHERE background = 0 GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2";
+        self.rows(
+            SELECT,
+            &[],
+            |row| {
+                Ok(ClientUse {
+                    client: row.get(0)?,
+                    trigger: row.get(1)?,
+                    events: row.get(2)?,
+                    failures: row.get(3)?,
+                })
+            },
+            "add up the usage by client",
+        )
+    }
+
+    /// Returns active skills, not pinned, that nobody touched since `before`, longest first.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn untouched_since(&self, before: Timestamp) -> Result<Vec<StaleRow>> {
+        let sql = format!(
+            "SELECT s.id, m.name, {ANCHOR} AS since, coalesce(u.use_count, 0) > 0 {LIVE}
+             AND s.state = 'active' AND s.pinned = 0 AND {ANCHOR} <= ?1 ORDER BY since, m.name"
+        );
+        self.rows(
+            &sql,
+            &[&before.to_string()],
+            |row| {
+                Ok(StaleRow {
+                    id: row.get(0)?,
+                    name: row.get(1)?,
+                    since: row.get(2)?,
+                    was_used: row.get(3)?,
+                })
+            },
+            "list the skills nobody touched",
+        )
+    }
+
+    /// Returns uses and views by day from `from` on; days without any are left out.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn days(&self, from: Timestamp) -> Result<Vec<DayCount>> {
+        const SELECT: &str = "SELECT day, sum(events), sum(failures) FROM usage_day WHERE day >= ?1 AND kind IN ('use', 'view') AND background = 0 GROUP BY day ORDER BY day";
+        self.rows(SELECT, &[&from.day()], day_count, "add up the days")
+    }
+
+    /// Returns one skill's uses and views by day from `from` on.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn days_of(&self, skill_id: i64, from: Timestamp) -> Result<Vec<DayCount>> {
+        const SELECT: &str = "SELECT substr(at, 1, 10) AS day, count(*), sum(coalesce(ok = 0, 0))
+            FROM usage_event
+            WHERE skill_id = ?1 AND at >= ?2 AND kind IN ('use', 'view') AND actor NOT IN ('background_review', 'curator')
+            GROUP BY 1 ORDER BY 1";
+        self.rows(
+            SELECT,
+            &[&skill_id, &from.day()],
+            day_count,
+            "add up the days of a skill",
+        )
+    }
+
+    /// Returns the skills whose cost is known, dearest first.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn costs(&self, limit: u32) -> Result<Vec<CostRow>> {
+        const SELECT: &str = "SELECT coalesce(m.name, u.called_name), sum(u.tokens_in), coalesce(sum(u.tokens_out), 0), count(*)
+            FROM usage_event u
+            LEFT JOIN manifest m ON m.skill_id = u.skill_id
+            WHERE u.tokens_in IS NOT NULL
+            GROUP BY coalesce(u.skill_id, u.called_name)
+            ORDER BY sum(u.tokens_in) + coalesce(sum(u.tokens_out), 0) DESC, 1 LIMIT ?1";
+        self.rows(
+            SELECT,
+            &[&limit],
+            |row| {
+                Ok(CostRow {
+                    name: row.get(0)?,
+                    tokens_in: row.get(1)?,
+                    tokens_out: row.get(2)?,
+                    uses: row.get(3)?,
+                })
+            },
+            "add up what skills cost",
+        )
+    }
+
+    /// Returns one skill's life in numbers.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn life(&self, skill_id: i64) -> Result<LifeRow> {
+        const SELECT: &str = "SELECT v.state, v.origin, v.pinned, v.created_at, v.use_count, v.view_count, v.file_count, v.failure_count,
+              coalesce(u.background_use_count + u.background_view_count + u.background_file_count, 0), v.patch_count,
+              u.last_use_at, u.last_view_at, u.last_file_at, u.last_failure_at
+            FROM v_skill v LEFT JOIN skill_usage u ON u.skill_id = v.id
+            WHERE v.id = ?1";
+        let read = |row: &Row<'_>| {
+            let mut counts = [0; 6];
+            for (index, count) in counts.iter_mut().enumerate() {
+                *count = row.get(4 + index)?;
+            }
+            let mut newest = [const { None }; 4];
+            for (index, time) in newest.iter_mut().enumerate() {
+                *time = row.get(10 + index)?;
+            }
+            Ok(LifeRow {
+                state: row.get(0)?,
+                origin: row.get(1)?,
+                pinned: row.get(2)?,
+                created_at: row.get(3)?,
+                counts,
+                newest,
+            })
+        };
+        self.connection
+            .query_row(SELECT, [skill_id], read)
+            .map_err(Error::database("read a skill's life"))
+    }
+
+    /// Returns the newest changes and transitions of a skill, newest first.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn moments(&self, skill_id: i64, limit: u32) -> Result<Vec<MomentRow>> {
+        const SELECT: &str = "SELECT at, what, actor FROM (
+              SELECT c.at, v.title || CASE WHEN c.outcome = 'failed' THEN ' (failed' || coalesce(': ' || c.reason, '') || ')' ELSE '' END AS what, c.actor, c.id AS k
+              FROM revision v JOIN change c ON c.id = v.change_id WHERE v.skill_id = ?1
+              UNION ALL
+              SELECT at, from_state || ' -> ' || to_state || ': ' || reason, actor, id FROM state_transition WHERE skill_id = ?1)
+            ORDER BY at DESC, k DESC LIMIT ?2";
+        self.rows(
+            SELECT,
+            &[&skill_id, &limit],
+            |row| {
+                Ok(MomentRow {
+                    at: row.get(0)?,
+                    what: row.get(1)?,
+                    actor: row.get(2)?,
+                })
+            },
+            "read a skill's history",
+        )
+    }
+
+    /// Returns client, session and arguments of a skill's newest failure.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn last_failure(&self, skill_id: i64) -> Result<Option<[Option<String>; 3]>> {
+        const SELECT: &str = "SELECT client, session_id, args FROM usage_event WHERE skill_id = ?1 AND ok = 0 ORDER BY at DESC, id DESC LIMIT 1";
+        let rows = self.rows(
+            SELECT,
+            &[&skill_id],
+            |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]),
+            "read a skill's last failure",
+        )?;
+        Ok(rows.into_iter().next())
+    }
+}
+
+fn skill_use(row: &Row<'_>) -> rusqlite::Result<SkillUse> {
+    let (root, rel_path): (String, String) = (row.get(2)?, row.get(3)?);
+    Ok(SkillUse {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        path: if rel_path == "." {
+            root
+        } else {
+            format!("{root}/{rel_path}")
+        },
+        uses: row.get(4)?,
+        views: row.get(5)?,
+        files: row.get(6)?,
+        failures: row.get(7)?,
+        last_at: row.get(8)?,
+    })
+}
+
+fn day_count(row: &Row<'_>) -> rusqlite::Result<DayCount> {
+    Ok(DayCount {
+        day: row.get(0)?,
+        events: row.get(1)?,
+        failures: row.get(2)?,
+    })
+}

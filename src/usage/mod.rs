@@ -1,0 +1,12 @@
+//! Who used what: from a called name to the skill that was meant, one event into the ledger, and events
+//! that wait for their skill to appear.
+
+mod link;
+mod record;
+mod resolve;
+mod spool;
+
+pub use link::{Linked, link_waiting};
+pub use record::{Recorded, Recording, find_meant, new_event_id, record, record_all, rehearse};
+pub use resolve::{Call, Meant, Resolver, Roots};
+pub use spool::{Outcome, absorb, is_waiting, keep_for_later, pending};

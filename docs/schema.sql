@@ -324,6 +324,15 @@ CREATE TABLE usage_event (
   tokens_out   INTEGER
 , args TEXT, file TEXT, called_path TEXT, subagent TEXT, channel TEXT, in_baseline INTEGER NOT NULL DEFAULT 0 CHECK (in_baseline IN (0, 1))) STRICT;
 
+CREATE TABLE usage_total (
+  client     TEXT NOT NULL,
+  "trigger"  TEXT NOT NULL,
+  background INTEGER NOT NULL CHECK (background IN (0, 1)),
+  events     INTEGER NOT NULL,
+  failures   INTEGER NOT NULL,
+  PRIMARY KEY (client, "trigger", background)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE walk_unit (
   root_id  INTEGER NOT NULL REFERENCES skill_root (id),
   rel_path TEXT NOT NULL,
@@ -363,7 +372,7 @@ CREATE INDEX skill_by_vanishing ON skill (root_id) WHERE missing_since IS NOT NU
 
 CREATE INDEX state_transition_by_skill ON state_transition (skill_id, id);
 
-CREATE INDEX usage_event_by_called_name ON usage_event (called_name, at) WHERE skill_id IS NULL;
+CREATE INDEX usage_event_by_called_name ON usage_event (called_name, at, ok, client) WHERE skill_id IS NULL;
 
 CREATE INDEX usage_event_by_skill ON usage_event (skill_id, at);
 
@@ -416,6 +425,8 @@ BEGIN
   INSERT INTO usage_day VALUES (substr(new.at, 1, 10), coalesce(new.skill_id, 0), new.kind, new."trigger", coalesce(new.client, ''),
     new.actor IN ('background_review', 'curator'), 1, coalesce(new.ok = 0, 0))
   ON CONFLICT DO UPDATE SET events = events + 1, failures = failures + excluded.failures;
+  INSERT INTO usage_total VALUES (coalesce(new.client, ''), new."trigger", new.actor IN ('background_review', 'curator'), 1, coalesce(new.ok = 0, 0))
+  ON CONFLICT DO UPDATE SET events = events + 1, failures = failures + excluded.failures;
   INSERT INTO skill_usage (skill_id) SELECT new.skill_id WHERE new.skill_id IS NOT NULL AND new.in_baseline = 0 ON CONFLICT DO NOTHING;
   UPDATE skill_usage
   SET use_count  = use_count  + (new.kind = 'use'),
@@ -466,6 +477,8 @@ BEGIN
   UPDATE usage_day SET failures = failures + 1
   WHERE day = substr(new.at, 1, 10) AND skill_id = coalesce(old.skill_id, 0) AND kind = new.kind AND "trigger" = new."trigger"
     AND client = coalesce(new.client, '') AND background = (new.actor IN ('background_review', 'curator'));
+  UPDATE usage_total SET failures = failures + 1
+  WHERE client = coalesce(new.client, '') AND "trigger" = new."trigger" AND background = (new.actor IN ('background_review', 'curator'));
   UPDATE skill_usage
   SET failure_count = failure_count + 1, last_failure_at = max(coalesce(last_failure_at, ''), new.at)
   WHERE skill_id = old.skill_id AND new.in_baseline = 0 AND new.actor NOT IN ('background_review', 'curator');

@@ -12,7 +12,7 @@ ALTER TABLE usage_event ADD COLUMN channel TEXT;
 -- Explained by a baseline that counts it already: history, not added on top.
 ALTER TABLE usage_event ADD COLUMN in_baseline INTEGER NOT NULL DEFAULT 0 CHECK (in_baseline IN (0, 1));
 
-CREATE INDEX usage_event_by_called_name ON usage_event (called_name, at) WHERE skill_id IS NULL;
+CREATE INDEX usage_event_by_called_name ON usage_event (called_name, at, ok, client) WHERE skill_id IS NULL;
 
 CREATE INDEX usage_event_with_cost ON usage_event (skill_id, called_name, tokens_in, tokens_out) WHERE tokens_in IS NOT NULL;
 
@@ -69,6 +69,18 @@ SELECT substr(at, 1, 10), coalesce(skill_id, 0), kind, "trigger", coalesce(clien
 FROM usage_event
 GROUP BY 1, 2, 3, 4, 5, 6;
 
+-- The same without days and skills: a handful of rows.
+CREATE TABLE usage_total (
+  client     TEXT NOT NULL,
+  "trigger"  TEXT NOT NULL,
+  background INTEGER NOT NULL CHECK (background IN (0, 1)),
+  events     INTEGER NOT NULL,
+  failures   INTEGER NOT NULL,
+  PRIMARY KEY (client, "trigger", background)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO usage_total SELECT client, "trigger", background, sum(events), sum(failures) FROM usage_day GROUP BY 1, 2, 3;
+
 ALTER TABLE skill_usage ADD COLUMN failure_count INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE skill_usage ADD COLUMN last_failure_at TEXT;
 
@@ -114,6 +126,8 @@ BEGIN
   INSERT INTO usage_day VALUES (substr(new.at, 1, 10), coalesce(new.skill_id, 0), new.kind, new."trigger", coalesce(new.client, ''),
     new.actor IN ('background_review', 'curator'), 1, coalesce(new.ok = 0, 0))
   ON CONFLICT DO UPDATE SET events = events + 1, failures = failures + excluded.failures;
+  INSERT INTO usage_total VALUES (coalesce(new.client, ''), new."trigger", new.actor IN ('background_review', 'curator'), 1, coalesce(new.ok = 0, 0))
+  ON CONFLICT DO UPDATE SET events = events + 1, failures = failures + excluded.failures;
   INSERT INTO skill_usage (skill_id) SELECT new.skill_id WHERE new.skill_id IS NOT NULL AND new.in_baseline = 0 ON CONFLICT DO NOTHING;
   UPDATE skill_usage
   SET use_count  = use_count  + (new.kind = 'use'),
@@ -151,6 +165,8 @@ BEGIN
   UPDATE usage_day SET failures = failures + 1
   WHERE day = substr(new.at, 1, 10) AND skill_id = coalesce(old.skill_id, 0) AND kind = new.kind AND "trigger" = new."trigger"
     AND client = coalesce(new.client, '') AND background = (new.actor IN ('background_review', 'curator'));
+  UPDATE usage_total SET failures = failures + 1
+  WHERE client = coalesce(new.client, '') AND "trigger" = new."trigger" AND background = (new.actor IN ('background_review', 'curator'));
   UPDATE skill_usage
   SET failure_count = failure_count + 1, last_failure_at = max(coalesce(last_failure_at, ''), new.at)
   WHERE skill_id = old.skill_id AND new.in_baseline = 0 AND new.actor NOT IN ('background_review', 'curator');

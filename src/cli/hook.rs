@@ -295,6 +295,9 @@ fn edit(context: &mut Context, install: &Install, is_install: bool) -> Result<()
             .out
             .say(&format!("The file as it was: {}", backup.display()));
     }
+    if is_install && install.client == Client::Codex {
+        context.out.say("Older versions of Codex read it only with `codex_hooks = true` below `[features]` in config.toml.");
+    }
     let other = if is_install { "uninstall" } else { "install" };
     context.out.say(&format!("Undo: skilldb hook {other} {id}"));
     Ok(())

@@ -11,7 +11,7 @@ use super::output::{Output, Style, clean, grouped, plural, size};
 use super::{Context, client_folders, progress, record};
 use crate::error::{Error, Result};
 use crate::library::RootKind;
-use crate::share::import::{self, LineClient, Options, Summary, TakenOver};
+use crate::share::import::{self, LineClient, Options, Summary, TakenOver, TakenRecord};
 use crate::store::Store;
 use crate::sync::{self, Progress, Selection};
 use crate::time::Timestamp;
@@ -285,9 +285,9 @@ fn object(args: &Args, path: &Path, summary: &Summary, linked: &[Linked]) -> Val
 
 fn taken_object(taken: &TakenOver) -> Value {
     let records: Vec<Value> = taken
-        .baselines
+        .records
         .iter()
-        .map(|(name, uses, views, patches)| json!({"name": name, "use_count": uses, "view_count": views, "patch_count": patches}))
+        .map(|record| json!({"name": record.name, "use_count": record.uses, "view_count": record.views, "patch_count": record.patches, "changed": record.has_changed}))
         .collect();
     let pairs = |pairs: &[(String, String)], key: &str| -> Vec<Value> {
         pairs
@@ -297,7 +297,6 @@ fn taken_object(taken: &TakenOver) -> Value {
     };
     json!({
         "records": records,
-        "records_changed": taken.baselines_changed,
         "without_folder": taken.without_folder,
         "pinned": taken.pinned,
         "states": pairs(&taken.states, "state"),
@@ -389,20 +388,27 @@ fn tell_names(out: &mut Output, what: &str, names: &BTreeMap<String, u64>) -> Re
 }
 
 fn tell_taken(out: &mut Output, taken: &TakenOver) -> Result<()> {
-    for (name, uses, views, patches) in taken.baselines.iter().take(SHOWN) {
+    let changed: Vec<&TakenRecord> = taken
+        .records
+        .iter()
+        .filter(|record| record.has_changed)
+        .collect();
+    for record in changed.iter().take(SHOWN) {
         out.line(&format!(
             "counts: {}: {}, {}, {}",
-            clean(name),
-            plural(*uses, "use"),
-            plural(*views, "view"),
-            plural(*patches, "edit")
+            clean(&record.name),
+            plural(record.uses, "use"),
+            plural(record.views, "view"),
+            plural(record.patches, "edit")
         ))?;
     }
-    if taken.baselines.len() > SHOWN {
-        out.line(&format!(
-            "counts: {} more (--json lists all)",
-            taken.baselines.len() - SHOWN
-        ))?;
+    if changed.len() > SHOWN {
+        let more = changed.len() - SHOWN;
+        out.line(&format!("counts: {more} more (--json lists all)"))?;
+    }
+    let same = (taken.records.len() - changed.len()) as u64;
+    if same > 0 {
+        out.line(&format!("counts: {} as before", plural(same, "record")))?;
     }
     let mut listed = |what: &str, names: Vec<String>| -> Result<()> {
         if names.is_empty() {

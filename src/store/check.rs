@@ -49,6 +49,9 @@ const DANGLING: &[(&str, &str)] = &[
 const DAYS: &str = "SELECT substr(at, 1, 10), coalesce(skill_id, 0), kind, \"trigger\", coalesce(client, ''), actor IN ('background_review', 'curator'), count(*), sum(coalesce(ok = 0, 0))
     FROM usage_event GROUP BY 1, 2, 3, 4, 5, 6";
 
+/// What `usage_total` should say.
+const TOTALS: &str = "SELECT client, \"trigger\", background, sum(events), sum(failures) FROM usage_day GROUP BY 1, 2, 3";
+
 impl Store {
     /// Checks the database's own integrity and the rows' ties to each other.
     ///
@@ -118,6 +121,10 @@ impl Store {
             .connection
             .query_row(&format!("SELECT count(*) FROM (SELECT * FROM ({DAYS} EXCEPT SELECT * FROM usage_day) UNION ALL SELECT * FROM (SELECT * FROM usage_day EXCEPT {DAYS}))"), [], |row| row.get(0))
             .map_err(Error::database("recount the days"))?;
+        let totals: i64 = self
+            .connection
+            .query_row(&format!("SELECT count(*) FROM (SELECT * FROM ({TOTALS} EXCEPT SELECT * FROM usage_total) UNION ALL SELECT * FROM (SELECT * FROM usage_total EXCEPT {TOTALS}))"), [], |row| row.get(0))
+            .map_err(Error::database("recount the totals"))?;
         let told = [
             (
                 count,
@@ -127,6 +134,7 @@ impl Store {
                 days,
                 format!("{days} daily counts differ from their events"),
             ),
+            (totals, format!("{totals} totals differ from their days")),
         ];
         let wrong = told.into_iter().filter(|(count, _)| *count > 0);
         Ok(wrong
@@ -192,7 +200,8 @@ impl Store {
     pub fn recount_usage(&mut self) -> Result<()> {
         let recount = format!(
             "DELETE FROM skill_usage; INSERT INTO skill_usage SELECT * FROM usage_recount;
-             DELETE FROM usage_day; INSERT INTO usage_day {DAYS};"
+             DELETE FROM usage_day; INSERT INTO usage_day {DAYS};
+             DELETE FROM usage_total; INSERT INTO usage_total {TOTALS};"
         );
         self.write(|tx| {
             tx.transaction

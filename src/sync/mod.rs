@@ -46,6 +46,8 @@ pub enum Unit {
     Skills,
     /// Bytes of files.
     Bytes,
+    /// Messages of a session database.
+    Messages,
 }
 
 /// Shows how far something is. Two exist: a bar on a terminal, and silence.

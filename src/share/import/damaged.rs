@@ -56,7 +56,7 @@ pub(super) fn decode(bytes: &[u8]) -> Decoded {
     let mut faults = Vec::from_iter(guessed);
     let (kept, all) = (text.trim_end_matches('\0').len(), text.len());
     if kept < all {
-        let message = format!("{} NULs at the end of the file were dropped.", all - kept);
+        let message = format!("{} NULs at the end of the file were dropped", all - kept);
         faults.push((kept, message));
         text.truncate(kept);
     }
@@ -75,10 +75,15 @@ fn push_utf8(text: &mut String, bytes: &[u8]) -> Option<Fault> {
         }
     }
     let what = "no UTF-8 and were read as Windows-1252";
+    let what_one = "no UTF-8 and was read as Windows-1252";
     guessed.map(|(at, n)| {
         (
             at,
-            format!("{n} bytes of the file, the first one here, are {what}."),
+            if n == 1 {
+                format!("one byte is {what_one}")
+            } else {
+                format!("{n} bytes of the file, the first one here, are {what}")
+            },
         )
     })
 }
@@ -98,7 +103,7 @@ fn push_utf16(text: &mut String, bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Opti
     guessed.map(|(at, n)| {
         (
             at,
-            format!("{n} units of the file, the first one here, are no UTF-16."),
+            format!("{n} units of the file, the first one here, are no UTF-16"),
         )
     })
 }
@@ -153,7 +158,7 @@ pub(super) fn entries(text: &str, path: &[&str]) -> Entries {
             if faults.is_empty() || (found.is_empty() && !path.is_empty()) {
                 faults.push((
                     offset(text, &error),
-                    format!("No JSON: {}.", reason(&error)),
+                    format!("no JSON: {}", reason(&error)),
                 ));
             }
             faults
@@ -179,7 +184,7 @@ fn whole(mut value: Value, path: &[&str]) -> Result<Map<String, Value>, String> 
         };
         value = map
             .remove(*key)
-            .ok_or_else(|| format!("The file has no key \"{key}\"."))?;
+            .ok_or_else(|| format!("the file has no key `{key}`"))?;
     }
 }
 
@@ -193,7 +198,7 @@ fn no_object(first: Option<u8>) -> String {
         Some(b'n') => "null",
         Some(_) => "something that is no JSON",
     };
-    format!("Instead of an object of records there is {what}.")
+    format!("instead of an object of records there is {what}")
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub(super) use claude::ID as CLAUDE_ID;
 pub use hermes::{import_hermes, skills_folder};
 pub(super) use lines::codex_skill;
 pub(super) use shell_rule::Command as ShellCommand;
-pub use summary::{Summary, TakenOver, Warning};
+pub use summary::{Summary, TakenOver, TakenRecord, Warning};
 
 /// A client whose history is lines of JSON in files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

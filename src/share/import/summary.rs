@@ -16,13 +16,26 @@ pub struct Warning {
     pub message: String,
 }
 
+/// A record whose counts were taken over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TakenRecord {
+    /// The name it is kept under.
+    pub name: String,
+    /// Uses.
+    pub uses: u64,
+    /// Views.
+    pub views: u64,
+    /// Edits.
+    pub patches: u64,
+    /// Whether it is new, or differs from the last import.
+    pub has_changed: bool,
+}
+
 /// What was taken over besides events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TakenOver {
-    /// Skills whose counts were taken over: name, uses, views, edits.
-    pub baselines: Vec<(String, u64, u64, u64)>,
-    /// Of those: differ from the last import.
-    pub baselines_changed: u64,
+    /// Records whose counts were taken over.
+    pub records: Vec<TakenRecord>,
     /// Records whose skill has no folder.
     pub without_folder: Vec<String>,
     /// Skills that are pinned now.

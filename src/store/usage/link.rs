@@ -85,25 +85,11 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub fn skills_named(&self, name: &str) -> Result<Vec<NamedSkill>> {
-        let by = |column: &str| {
-            format!(
-                "SELECT {COLUMNS} FROM manifest m JOIN skill s ON s.id = m.skill_id JOIN skill_root r ON r.id = s.root_id
-                 WHERE m.{column} = ?1 AND {IN_USE}"
-            )
-        };
-        let query = |sql: &str| -> rusqlite::Result<Vec<NamedSkill>> {
-            self.connection
-                .prepare_cached(sql)?
-                .query_map([name], named)?
-                .collect()
-        };
-        let fail = || Error::database("look up a name");
-        let mut found = query(&by("name")).map_err(fail())?;
-        for skill in query(&by("folder")).map_err(fail())? {
-            if !found.iter().any(|known| known.id == skill.id) {
-                found.push(skill);
-            }
-        }
+        let sql = format!(
+            "SELECT {COLUMNS} FROM skill s JOIN skill_root r ON r.id = s.root_id JOIN manifest m ON m.skill_id = s.id
+             WHERE s.id IN (SELECT skill_id FROM manifest WHERE name = ?1 UNION ALL SELECT skill_id FROM manifest WHERE folder = ?1) AND {IN_USE}"
+        );
+        let mut found = self.rows(&sql, &[&name], named, "look up a name")?;
         found.sort_by_cached_key(NamedSkill::path);
         Ok(found)
     }

@@ -248,15 +248,18 @@ impl Tx<'_> {
     /// # Errors
     /// [`Error::Database`].
     pub fn add_event(&self, event: &UsageEvent) -> Result<Added> {
+        // Asking the history costs as much as adding the row: an event as it happens brings its hash along.
+        let hash = match event.content_hash {
+            Some(_) => "?16",
+            None => HASH_THEN,
+        };
         let insert = format!(
             "INSERT INTO usage_event (event_id, skill_id, called_name, called_path, kind, \"trigger\", actor, client, session_id, project, at,
                machine, ok, args, file, content_hash, tokens_in, tokens_out, subagent, channel, in_baseline)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, coalesce(?16, {HASH_THEN}), ?17, ?18, ?19, ?20, ?21)
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, {hash}, ?17, ?18, ?19, ?20, ?21
+             WHERE ?1 NOT IN (SELECT event_id FROM usage_alias) AND ?16 IS ?16
              ON CONFLICT (event_id) DO NOTHING"
         );
-        if self.alias(&event.event_id)?.is_some() {
-            return Ok(Added::Known);
-        }
         let values = params![
             event.event_id,
             event.skill_id,
@@ -303,9 +306,14 @@ impl Tx<'_> {
                 .query_row([&event.event_id], |row| {
                     Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
                 })
+                .optional()
         };
-        let (id, skill_id, is_open, is_placeless): (i64, Option<i64>, bool, bool) =
+        let known: Option<(i64, Option<i64>, bool, bool)> =
             read().map_err(Error::database("look up an event"))?;
+        // One that goes by another id was learnt under its own.
+        let Some((id, skill_id, is_open, is_placeless)) = known else {
+            return Ok(());
+        };
         if is_open && event.ok.is_some() {
             self.run(SETTLE, params![id, event.ok], "note how a use ended")?;
         }
@@ -318,18 +326,6 @@ impl Tx<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Returns the event that goes by another id.
-    pub(super) fn alias(&self, event_id: &str) -> Result<Option<i64>> {
-        const SELECT: &str = "SELECT usage_event_id FROM usage_alias WHERE event_id = ?1";
-        let query = || {
-            self.transaction
-                .prepare_cached(SELECT)?
-                .query_row([event_id], |row| row.get(0))
-                .optional()
-        };
-        query().map_err(Error::database("look up an event"))
     }
 
     /// Notes how an event ended that was added while it went on.

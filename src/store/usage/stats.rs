@@ -177,7 +177,7 @@ impl Store {
         const COUNTS: &str = "SELECT coalesce(sum(use_count), 0), coalesce(sum(view_count), 0), coalesce(sum(file_count), 0), coalesce(sum(failure_count), 0),
               coalesce(sum(background_use_count + background_view_count + background_file_count), 0)
             FROM skill_usage";
-        const EVENTS: &str = "SELECT coalesce(sum(events), 0), coalesce(sum(events) FILTER (WHERE skill_id = 0), 0) FROM usage_day";
+        const EVENTS: &str = "SELECT (SELECT coalesce(sum(events), 0) FROM usage_total), (SELECT count(*) FROM usage_event WHERE skill_id IS NULL)";
         let query = || -> rusqlite::Result<Totals> {
             let mut totals = Totals::default();
             (totals.skills, totals.used) = self
@@ -286,7 +286,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub fn by_client(&self) -> Result<Vec<ClientUse>> {
-        const SELECT: &str = "SELECT client, \"trigger\", sum(events), sum(failures) FROM usage_day WHERE background = 0 GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2";
+        const SELECT: &str = "SELECT client, \"trigger\", events, failures FROM usage_total WHERE background = 0 ORDER BY 3 DESC, 1, 2";
         self.rows(
             SELECT,
             &[],
@@ -357,12 +357,13 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub fn costs(&self, limit: u32) -> Result<Vec<CostRow>> {
-        const SELECT: &str = "SELECT coalesce(m.name, u.called_name), sum(u.tokens_in), coalesce(sum(u.tokens_out), 0), count(*)
-            FROM usage_event u
+        // Added up in the order of the index first.
+        const SELECT: &str = "SELECT coalesce(m.name, u.called_name), sum(u.tokens_in), sum(u.tokens_out), sum(u.uses)
+            FROM (SELECT skill_id, called_name, sum(tokens_in) AS tokens_in, coalesce(sum(tokens_out), 0) AS tokens_out, count(*) AS uses
+                  FROM usage_event WHERE tokens_in IS NOT NULL GROUP BY skill_id, called_name) u
             LEFT JOIN manifest m ON m.skill_id = u.skill_id
-            WHERE u.tokens_in IS NOT NULL
             GROUP BY coalesce(u.skill_id, u.called_name)
-            ORDER BY sum(u.tokens_in) + coalesce(sum(u.tokens_out), 0) DESC, 1 LIMIT ?1";
+            ORDER BY sum(u.tokens_in) + sum(u.tokens_out) DESC, 1 LIMIT ?1";
         self.rows(
             SELECT,
             &[&limit],

@@ -52,7 +52,7 @@ impl<'a> Salvage<'a> {
         }
         for key in path {
             let quoted = Value::from(*key).to_string();
-            let missing = || (at, format!("No object {quoted} was found here."));
+            let missing = || (at, format!("no object {quoted} was found here"));
             at = least_indented(text, at, &quoted).ok_or_else(missing)?;
         }
         let line = text
@@ -96,7 +96,7 @@ impl<'a> Salvage<'a> {
                 if self.sure {
                     self.fault(
                         next,
-                        "The file ends before its object is closed.".to_owned(),
+                        "the file ends before its object is closed".to_owned(),
                     );
                 }
                 false
@@ -112,7 +112,7 @@ impl<'a> Salvage<'a> {
         if self.nested && own == Some(self.outer) {
             self.fault(
                 self.at,
-                format!("The object is not closed before \"{key}\"."),
+                format!("the object is not closed before `{key}`"),
             );
             return false;
         }
@@ -128,7 +128,7 @@ impl<'a> Salvage<'a> {
         }
         if self.wants_comma {
             self.faults
-                .push((self.at, format!("A comma is missing before \"{key}\".")));
+                .push((self.at, format!("a comma is missing before `{key}`")));
         }
         let bound = self.bound(value_at, own);
         match read_value(self.text, value_at, bound) {
@@ -170,13 +170,13 @@ impl<'a> Salvage<'a> {
         let (at, message) = match broken {
             Some((at, reason)) => (
                 at,
-                format!("The record \"{key}\" cannot be read: {reason}."),
+                format!("the record `{key}` cannot be read: {reason}"),
             ),
             None if is_cut => (
                 self.at,
-                format!("The record \"{key}\" is cut off: it is open when the file ends."),
+                format!("the record `{key}` is cut off: it is open when the file ends"),
             ),
-            None => (self.at, format!("The record \"{key}\" is not closed.")),
+            None => (self.at, format!("the record `{key}` is not closed")),
         };
         if self.sure || !is_cut {
             self.fault(at, message);
@@ -208,7 +208,7 @@ impl<'a> Salvage<'a> {
         };
         if !goes_on && !is_inner {
             if !self.nested && next < text.len() {
-                self.fault(next, "What follows the object was not read.".to_owned());
+                self.fault(next, "what follows the object was not read".to_owned());
             }
             return false;
         }
@@ -217,7 +217,7 @@ impl<'a> Salvage<'a> {
             self.entries.truncate(self.mark);
         }
         if self.sure {
-            self.fault(self.at, "A closing brace too many stands here.".to_owned());
+            self.fault(self.at, "a closing brace too many stands here".to_owned());
         }
         self.at = if level.is_none() && is_inner {
             self.resync(self.at)
@@ -232,7 +232,7 @@ impl<'a> Salvage<'a> {
         let from = self.at + 1;
         if self.sure {
             let name = string_at(self.text, self.at).map(|(name, _)| format!(" (\"{name}\")"));
-            let message = format!("Here stands no entry{}.", name.unwrap_or_default());
+            let message = format!("here stands no entry{}", name.unwrap_or_default());
             self.fault(self.at, message);
             self.at = skip(self.text, from, |byte| !matches!(byte, b'"' | b'}' | b'\n'));
         } else {

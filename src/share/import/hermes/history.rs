@@ -128,9 +128,7 @@ fn read(
         .map_or(0, |known| i64::try_from(known.read_bytes).unwrap_or(0));
     let after = if after > newest { 0 } else { after };
     sink.in_baseline(&counted.names, &counted.baselines);
-    options
-        .progress
-        .begin("reading sessions", Unit::Skills, None);
+    options.progress.begin("reading", Unit::Messages, None);
     let mut reader = Reader {
         home,
         open: VecDeque::new(),
@@ -142,6 +140,7 @@ fn read(
     let mut taken = 0;
     history.each_message(after, |message| {
         summary.lines += 1;
+        options.progress.advance(1);
         reader.message(message);
         if reader.found.len() + reader.changes.len() >= BATCH {
             taken += reader.save(sink, options.now, None, summary)?;

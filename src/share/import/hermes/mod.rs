@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::damaged::{self, Note};
-use super::summary::{Summary, TakenOver, Warning};
+use super::summary::{Summary, TakenOver, TakenRecord, Warning};
 use super::{Options, sink::Sink};
 use crate::error::{Error, Result};
 use crate::store::{Baseline, NamedSkill, RootRow, Store, Tx};
@@ -196,13 +196,13 @@ fn take_records<'r>(
             archived_at: record.archived_at,
             record: record.text.clone(),
         })?;
-        let counts = (
-            record.name.clone(),
-            record.uses,
-            record.views,
-            record.patches,
-        );
-        taken.baselines.push(counts);
+        taken.records.push(TakenRecord {
+            name: record.name.clone(),
+            uses: record.uses,
+            views: record.views,
+            patches: record.patches,
+            has_changed: result.has_changed,
+        });
         if result.went_back {
             let note = Note {
                 line: None,
@@ -215,7 +215,6 @@ fn take_records<'r>(
             warn(summary, &sidecar, note);
         }
         if result.has_changed {
-            taken.baselines_changed += 1;
             take_marks(tx, home, record, id, options, taken)?;
         }
     }

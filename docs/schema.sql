@@ -446,12 +446,19 @@ BEGIN
   WHERE skill_id = new.skill_id AND new.in_baseline = 0 AND new.actor IN ('background_review', 'curator');
 END;
 
+CREATE TRIGGER usage_event_is_added_once BEFORE INSERT ON usage_event
+WHEN EXISTS (SELECT 1 FROM usage_event WHERE event_id = new.event_id OR id = new.id)
+BEGIN SELECT RAISE(IGNORE); END;
+
 CREATE TRIGGER usage_event_is_kept BEFORE DELETE ON usage_event
 BEGIN SELECT RAISE(ABORT, 'a usage event is never deleted'); END;
 
 CREATE TRIGGER usage_event_is_never_rewritten BEFORE UPDATE ON usage_event
 WHEN new.event_id <> old.event_id OR new.called_name <> old.called_name OR new.kind <> old.kind OR new."trigger" <> old."trigger"
-  OR new.actor <> old.actor OR new.at <> old.at OR new.client IS NOT old.client OR new.in_baseline <> old.in_baseline
+  OR new.actor <> old.actor OR new.at <> old.at OR new.in_baseline <> old.in_baseline
+  OR (new.client, new.session_id, new.subagent, new.channel, new.project, new.machine, new.args, new.file, new.content_hash)
+     IS NOT (old.client, old.session_id, old.subagent, old.channel, old.project, old.machine, old.args, old.file, old.content_hash)
+  OR coalesce(new.tokens_in, 0) < coalesce(old.tokens_in, 0) OR coalesce(new.tokens_out, 0) < coalesce(old.tokens_out, 0)
   OR (old.ok IS NOT NULL AND new.ok IS NOT old.ok)
   OR (old.called_path IS NOT NULL AND new.called_path IS NOT old.called_path)
   OR (old.skill_id IS NOT NULL AND new.skill_id IS NOT old.skill_id AND (old.called_path IS NOT NULL OR new.called_path IS NULL))

@@ -109,15 +109,33 @@ impl Config {
     /// # Errors
     /// [`Error::Config`] naming file and line; [`Error::Io`] for a file that is there but cannot be read.
     pub fn load(flags: &Flags) -> Result<Self> {
-        let cwd = std::env::current_dir().map_err(Error::io("find the current folder", "."))?;
-        let user_home = user_home(flags)?;
-        let home = home_setting(flags, &user_home, &cwd);
-        let home_file = home.value.join(HOME_FILE);
-        let project_file = cwd
+        let mut config = Self::start(flags)?;
+        let home_file = config.home.value.join(HOME_FILE);
+        let project_file = config
+            .cwd
             .ancestors()
             .map(|folder| folder.join(PROJECT_FILE))
             .find(|path| path.is_file());
-        let mut config = Self {
+        config.add_file(&home_file, Trust::Own)?;
+        if let Some(path) = project_file.filter(|path| *path != home_file) {
+            config.add_file(&path, Trust::Project)?;
+        }
+        config.add_environment();
+        if let Some(color) = flags.color {
+            config.color = Setting {
+                value: color,
+                origin: Origin::Flag,
+            };
+        }
+        Ok(config)
+    }
+
+    /// What is known before any file is read.
+    fn start(flags: &Flags) -> Result<Self> {
+        let cwd = std::env::current_dir().map_err(Error::io("find the current folder", "."))?;
+        let user_home = user_home(flags)?;
+        let home = home_setting(flags, &user_home, &cwd);
+        Ok(Self {
             home,
             color: Setting {
                 value: ColorChoice::Auto,
@@ -136,19 +154,15 @@ impl Config {
                 .nodename()
                 .to_string_lossy()
                 .into_owned(),
-        };
-        config.add_file(&home_file, Trust::Own)?;
-        if let Some(path) = project_file.filter(|path| *path != home_file) {
-            config.add_file(&path, Trust::Project)?;
-        }
-        config.add_environment();
-        if let Some(color) = flags.color {
-            config.color = Setting {
-                value: color,
-                origin: Origin::Flag,
-            };
-        }
-        Ok(config)
+        })
+    }
+
+    /// Reads the settings without any file: for whoever must go on although a file cannot be read.
+    ///
+    /// # Errors
+    /// [`Error::Config`] where the environment alone is not enough.
+    pub fn load_without_files(flags: &Flags) -> Result<Self> {
+        Self::start(flags)
     }
 
     fn add_environment(&mut self) {
@@ -300,6 +314,12 @@ impl Config {
             words.push_str(&quoted(&self.home.value));
         }
         words
+    }
+
+    /// What this library is called in files it writes for others: the machine and its home.
+    #[must_use]
+    pub fn library(&self) -> String {
+        format!("{}:{}", self.machine, self.home.value.display())
     }
 
     /// The library's own folder of skills, as soon as it is there. No client looks in it by itself.

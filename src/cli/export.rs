@@ -57,5 +57,7 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     };
     let rows = store.usage_records(root.as_deref())?;
     let Format::Hermes = usage.format;
-    context.out.line(&export::hermes_usage(&rows))
+    context
+        .out
+        .line(&export::hermes_usage(&rows, &context.config.library()))
 }

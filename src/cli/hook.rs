@@ -134,7 +134,7 @@ fn words(error: &Error) -> String {
 fn handle(context: &Context, client: LineClient, input: &Value) -> Result<()> {
     let home = &context.config.home.value;
     // Most of what Claude Code tells needs no database, and then none is opened.
-    let mut store = match record::open(home, context.now) {
+    let mut store = match record::open(home, context.now, false) {
         Ok(store) => store,
         Err(error) => return keep(context, client, input, error),
     };
@@ -153,15 +153,18 @@ fn handle(context: &Context, client: LineClient, input: &Value) -> Result<()> {
     };
     let roots = client_folders(&context.config);
     let mut resolver = Resolver::new(&roots);
+    let mut trouble = None;
     for mut used in uses {
         used.machine = Some(context.config.machine.clone());
         if let Err(error) = usage::record(&mut store, &mut resolver, used.clone(), context.now) {
             usage::keep_for_later(home, used, context.now)?;
-            return Err(error);
+            trouble = Some(error);
         }
     }
-    usage::absorb(home, &mut store, &mut resolver, context.now)?;
-    Ok(())
+    match trouble {
+        Some(error) => Err(error),
+        None => usage::absorb(home, &mut store, &mut resolver, context.now).map(|_| ()),
+    }
 }
 
 /// The database cannot be opened: what Claude Code says of a use needs none to be understood.
@@ -196,12 +199,14 @@ pub(super) fn import_session(context: &Context, client: LineClient, input: &[u8]
 }
 
 fn import_file(context: &Context, client: LineClient, path: &Path) -> Result<()> {
-    let mut store = record::open(&context.config.home.value, context.now)?;
+    let mut store = record::open(&context.config.home.value, context.now, false)?;
     let roots = client_folders(&context.config);
+    let library = context.config.library();
     let options = Options {
         since: None,
         now: context.now,
         machine: &context.config.machine,
+        library: &library,
         user_home: &context.config.user_home,
         roots: &roots,
         progress: &Quiet,
@@ -214,7 +219,7 @@ const LOG: &str = "logs/hook.log";
 const LOG_SIZE: u64 = 256 * 1024;
 
 /// Notes what went wrong in a hook. Where not even that can be written there is nobody to tell.
-fn log(context: &Context, words: &str) {
+pub(super) fn log(context: &Context, words: &str) {
     let path = context.config.home.value.join(LOG);
     let write = || -> std::io::Result<()> {
         if let Some(folder) = path.parent() {
@@ -299,7 +304,17 @@ fn edit(context: &mut Context, install: &Install, is_install: bool) -> Result<()
         context.out.say("Older versions of Codex read it only with `codex_hooks = true` below `[features]` in config.toml.");
     }
     let other = if is_install { "uninstall" } else { "install" };
-    context.out.say(&format!("Undo: skilldb hook {other} {id}"));
+    let place = match &install.file {
+        Some(file) => {
+            let file = file.to_string_lossy();
+            format!(" --file {}", shlex::try_quote(&file).unwrap_or_default())
+        }
+        None if install.project => " --project".to_owned(),
+        None => String::new(),
+    };
+    context
+        .out
+        .say(&format!("Undo: skilldb hook {other} {id}{place}"));
     Ok(())
 }
 
@@ -330,7 +345,10 @@ fn status(context: &mut Context) -> Result<()> {
                     continue;
                 }
             };
-            if !project || !found.is_empty() {
+            let is_told = clients
+                .iter()
+                .any(|(other, ..): &(Setup, _, _)| other.file == setup.file);
+            if !is_told && (!project || !found.is_empty()) {
                 clients.push((setup, found, missing));
             }
         }

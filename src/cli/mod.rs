@@ -83,6 +83,18 @@ enum When {
     Never,
 }
 
+impl Command {
+    /// Whether the caller must not be failed: a client's hook, or a best effort.
+    fn is_lenient(&self) -> bool {
+        match self {
+            Self::Record(args) => args.is_best_effort(),
+            Self::Hook(args) => args.is_called_by_client(),
+            Self::Import(args) => args.is_hook(),
+            _ => false,
+        }
+    }
+}
+
 #[derive(Debug, Subcommand)]
 enum Command {
     Sync(sync::Args),
@@ -116,15 +128,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
+        Err(error) if error.use_stderr() && is_called_by_client(&arguments) => {
+            // A client takes a failure for a verdict on what it does.
+            return ExitCode::SUCCESS;
+        }
         Err(error) => return not_parsed(&error, &arguments),
     };
     let json = cli.json;
-    let is_best_effort = matches!(&cli.command, Command::Record(args) if args.is_best_effort());
-    let is_hook = match &cli.command {
-        Command::Hook(args) => args.is_called_by_client(),
-        Command::Import(args) => args.is_hook(),
-        _ => false,
-    };
+    let is_lenient = cli.command.is_lenient();
+    let is_hook = is_lenient && !matches!(cli.command, Command::Record(_));
     let from_environment =
         color_from_environment().map_or(ColorChoice::Auto, |setting| setting.value);
     let mut color = cli.color.map_or(from_environment, choice);
@@ -132,8 +144,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         // A client that calls a hook takes a failure for a verdict on what it does.
         Err(_) if is_hook => ExitCode::SUCCESS,
-        // The settings cannot be read: no reason to fail whoever only wants to be counted.
-        Err(error @ Error::Config { .. }) if is_best_effort => {
+        // No reason to fail whoever only wants to be counted; wrong words are another matter.
+        Err(error)
+            if is_lenient
+                && (matches!(error, Error::Config { .. }) || error.kind() != ErrorKind::Usage) =>
+        {
             output::tell(&format!("skilldb: {}", output::clean(&error.to_string())));
             ExitCode::SUCCESS
         }
@@ -145,6 +160,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::from(error.kind().exit_code())
         }
     }
+}
+
+/// Whether the words are those of a client's hook, whatever else is wrong with them.
+fn is_called_by_client(arguments: &[OsString]) -> bool {
+    arguments
+        .windows(2)
+        .any(|words| words[0] == "hook" && (words[1] == "claude-code" || words[1] == "codex"))
 }
 
 /// Returns what tells the folders a client looks into when it runs in a project. Without a project only
@@ -201,14 +223,30 @@ fn execute(cli: Cli, color: &mut ColorChoice) -> Result<()> {
         Command::Man(args) => return man::run(args),
         _ => {}
     }
-    let config = Config::load(&Flags {
+    let flags = Flags {
         home: cli.home,
         color: cli.color.map(choice),
-    })?;
+    };
+    let (config, trouble) = match Config::load(&flags) {
+        Ok(config) => (config, None),
+        // A use is counted although a settings file is broken: no reason to lose it.
+        Err(error) if cli.command.is_lenient() => {
+            (Config::load_without_files(&flags)?, Some(error))
+        }
+        Err(error) => return Err(error),
+    };
     *color = config.color.value;
     let out = Output::new(*color, cli.json, cli.quiet);
     let now = config.clock.now();
     let mut context = Context { config, now, out };
+    if let Some(error) = trouble {
+        match &cli.command {
+            Command::Record(_) => {
+                output::tell(&format!("skilldb: {}", output::clean(&error.to_string())));
+            }
+            _ => hook::log(&context, &error.to_string()),
+        }
+    }
     let result = match cli.command {
         Command::Sync(args) => sync::run(&mut context, &args),
         Command::List(args) => list::run(&mut context, &args),

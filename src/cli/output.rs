@@ -196,9 +196,11 @@ pub(super) fn fail(error: &Error, json: bool, color: ColorChoice) {
 fn error_object(error: &Error) -> Value {
     let (path, line) = match error {
         Error::Config { path, line, .. } => (path.clone(), *line),
-        Error::Io { path, .. } | Error::NoFolder { path } | Error::NoLibrary { path } => {
-            (Some(path.clone()), None)
-        }
+        Error::Settings { path, line, .. } => (Some(path.clone()), *line),
+        Error::Io { path, .. }
+        | Error::NoFolder { path }
+        | Error::NoLibrary { path }
+        | Error::NoHistory { path } => (Some(path.clone()), None),
         _ => (None, None),
     };
     let mut message = error.to_string();

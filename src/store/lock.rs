@@ -25,6 +25,18 @@ impl LibraryLock {
     /// # Errors
     /// [`Error::Locked`] after a minute, [`Error::Io`] when the lock file cannot be made.
     pub fn take(home: &Path, on_wait: impl FnOnce()) -> Result<Self> {
+        Self::try_for(home, TRIES, on_wait)
+    }
+
+    /// Takes the lock if nobody holds it.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] when somebody does, [`Error::Io`].
+    pub fn try_take(home: &Path) -> Result<Self> {
+        Self::try_for(home, 1, || {})
+    }
+
+    fn try_for(home: &Path, tries: u32, on_wait: impl FnOnce()) -> Result<Self> {
         std::fs::create_dir_all(home).map_err(Error::io("create the folder", home))?;
         let path = home.join(FILE_NAME);
         let file = File::options()
@@ -35,7 +47,7 @@ impl LibraryLock {
             .open(&path)
             .map_err(Error::io("open the lock", &path))?;
         let mut on_wait = Some(on_wait);
-        for _ in 0..TRIES {
+        for _ in 0..tries {
             match file.try_lock() {
                 Ok(()) => return Ok(Self { _file: file }),
                 Err(TryLockError::WouldBlock) => {

@@ -202,12 +202,17 @@ impl Store {
         connect::be_brief(&mut self.connection).map_err(Error::database("set up a connection"))
     }
 
-    /// Makes an empty database at `home`, unless somebody else does meanwhile.
+    /// Makes an empty database at `home`, unless somebody else does meanwhile: a first sync may take a
+    /// while, and `waits` says whether to wait for it.
     ///
     /// # Errors
     /// As [`Store::create`], or [`Error::Locked`].
-    pub fn create_empty(home: &Path) -> Result<()> {
-        let _lock = LibraryLock::take(home, || {})?;
+    pub fn create_empty(home: &Path, waits: bool) -> Result<()> {
+        let _lock = if waits {
+            LibraryLock::take(home, || {})?
+        } else {
+            LibraryLock::try_take(home)?
+        };
         if !home.join(FILE_NAME).exists() {
             Self::create(home, |_| Ok(()))?;
         }

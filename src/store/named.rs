@@ -24,7 +24,7 @@ pub const NAMED: &[Named] = &[
     Named {
         name: "most-used",
         question: "Which skills are used most?",
-        sql: "SELECT name, use_count AS uses, view_count AS views, failure_count AS failures, last_activity_at, path FROM v_skill WHERE use_count + view_count > 0 ORDER BY use_count DESC, view_count DESC, name LIMIT 50",
+        sql: "SELECT name, use_count AS uses, view_count AS views, failure_count AS failures, last_activity_at, path FROM v_skill WHERE state <> 'archived' AND use_count + view_count > 0 ORDER BY use_count DESC, view_count DESC, name LIMIT 50",
     },
     Named {
         name: "not-installed",
@@ -34,7 +34,7 @@ pub const NAMED: &[Named] = &[
     Named {
         name: "trend",
         question: "What rises and what falls: the last four weeks against the four before?",
-        sql: "SELECT name, sum(events) FILTER (WHERE day > date('now', '-28 days')) AS last_4_weeks, sum(events) FILTER (WHERE day <= date('now', '-28 days')) AS weeks_before FROM v_usage_daily WHERE skill_id IS NOT NULL AND kind IN ('use', 'view') AND background = 0 AND day > date('now', '-56 days') GROUP BY skill_id ORDER BY coalesce(last_4_weeks, 0) - coalesce(weeks_before, 0) DESC, name",
+        sql: "SELECT name, coalesce(sum(events) FILTER (WHERE day > date('now', '-28 days')), 0) AS last_4_weeks, coalesce(sum(events) FILTER (WHERE day <= date('now', '-28 days')), 0) AS four_before FROM v_usage_daily WHERE skill_id IS NOT NULL AND kind IN ('use', 'view') AND background = 0 AND day > date('now', '-56 days') GROUP BY skill_id ORDER BY last_4_weeks - four_before DESC, name",
     },
     Named {
         name: "triggers",

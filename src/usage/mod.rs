@@ -7,6 +7,9 @@ mod resolve;
 mod spool;
 
 pub use link::{Linked, link_waiting};
-pub use record::{Recorded, Recording, find_meant, new_event_id, record, record_all, rehearse};
+pub use record::{
+    LineSink, Recorded, Recording, each_line, find_meant, new_event_id, parse_line, record,
+    record_all, rehearse,
+};
 pub use resolve::{Call, Meant, Resolver, Roots};
 pub use spool::{Outcome, absorb, is_waiting, keep_for_later, pending};

@@ -104,7 +104,10 @@ impl Recording {
         Ok(UsageEvent {
             event_id: self.event_id.unwrap_or_else(new_event_id),
             skill_id: skill.map(|skill| skill.id),
-            called_name: shortened(Some(self.name)).unwrap_or_default(),
+            called_name: match skill {
+                Some(skill) if self.name.starts_with('#') => skill.name.clone(),
+                _ => shortened(Some(self.name)).unwrap_or_default(),
+            },
             called_path: self.path,
             kind,
             trigger,
@@ -129,6 +132,27 @@ impl Recording {
             tokens_out: self.tokens_out,
             in_baseline: false,
         })
+    }
+
+    /// Brings the ways to name a skill into one form: a path is a folder and its name.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when nothing is named.
+    pub fn normalised(mut self) -> Result<Self> {
+        let name = self.name.trim().trim_end_matches('/').to_owned();
+        if name.is_empty() {
+            return Err(Error::Usage {
+                message: "no skill is named".to_owned(),
+                hint: Some("say its name, `category/name`, its path, or `#id`".to_owned()),
+            });
+        }
+        self.name = name;
+        if self.name.starts_with('/') {
+            let last = self.name.rsplit('/').next().unwrap_or_default().to_owned();
+            let path = std::mem::replace(&mut self.name, last);
+            self.path = self.path.or(Some(path));
+        }
+        Ok(self)
     }
 
     fn call(&self) -> Call<'_> {
@@ -170,10 +194,10 @@ fn time(text: &str) -> Result<Timestamp> {
         })
 }
 
-/// Finds what a recording means: `#id` and absolute paths as people type them, else as a call.
+/// Finds what a recording means: `#id` as people type it, else as a call.
 ///
 /// # Errors
-/// [`Error::Database`].
+/// [`Error::SkillNotFound`] for an id nobody has, [`Error::Database`].
 pub fn find_meant(
     store: &Store,
     resolver: &mut Resolver<'_>,
@@ -181,21 +205,15 @@ pub fn find_meant(
 ) -> Result<Meant> {
     let name = recording.name.as_str();
     if let Some(id) = name.strip_prefix('#').and_then(|id| id.parse().ok()) {
-        return Ok(match store.named_skill(id)? {
-            Some(skill) => Meant::Skill(skill),
-            None => Meant::Unknown,
-        });
+        return match store.named_skill(id)? {
+            Some(skill) => Ok(Meant::Skill(skill)),
+            None => Err(Error::SkillNotFound {
+                name: name.to_owned(),
+                similar: Vec::new(),
+            }),
+        };
     }
-    let mut call = recording.call();
-    if name.starts_with('/') {
-        call.path = call.path.or(Some(name));
-        call.name = name
-            .trim_end_matches('/')
-            .rsplit('/')
-            .next()
-            .unwrap_or(name);
-    }
-    resolver.resolve(store, call)
+    resolver.resolve(store, recording.call())
 }
 
 /// Records one use in a transaction of its own.
@@ -208,6 +226,7 @@ pub fn record(
     recording: Recording,
     now: Timestamp,
 ) -> Result<Recorded> {
+    let recording = recording.normalised()?;
     let meant = find_meant(store, resolver, &recording)?;
     let event = recording.event(now, meant.skill())?;
     let added = store.append_event(&event)?;
@@ -229,6 +248,7 @@ pub fn rehearse(
     recording: Recording,
     now: Timestamp,
 ) -> Result<Recorded> {
+    let recording = recording.normalised()?;
     let meant = find_meant(store, resolver, &recording)?;
     let event = recording.event(now, meant.skill())?;
     let added = if store.has_event(&event.event_id)? {
@@ -247,8 +267,24 @@ pub fn rehearse(
 /// Lines put into one transaction at most: a writer that waits for this one waits milliseconds.
 const BATCH: usize = 200;
 
-/// Records each line of `lines`, a JSON object of the fields of [`Recording`]. A line that cannot be
-/// used is handed to `refuse` with its number, and the others go on; each recorded one is handed to `tell`.
+/// What becomes of lines: each is told to one of these.
+pub struct LineSink<'l> {
+    /// A line that cannot be used, with its number; the others go on.
+    pub refuse: &'l mut dyn FnMut(u64, &Error),
+    /// One that was recorded.
+    pub tell: &'l mut dyn FnMut(&Recorded),
+    /// One that could not be recorded because of the library; `None` ends the run with the error.
+    pub keep: Option<&'l mut dyn FnMut(Recording) -> Result<()>>,
+}
+
+/// A line that is ready to be recorded.
+struct Ready {
+    recording: Recording,
+    event: UsageEvent,
+    meant: Meant,
+}
+
+/// Records each line of `lines`, a JSON object of the fields of [`Recording`].
 ///
 /// # Errors
 /// [`Error::Database`], [`Error::Io`].
@@ -257,72 +293,123 @@ pub fn record_all<R: Read>(
     resolver: &mut Resolver<'_>,
     lines: &mut BufReader<R>,
     now: Timestamp,
-    refuse: &mut dyn FnMut(u64, &Error),
-    tell: &mut dyn FnMut(&Recorded),
+    sink: &mut LineSink<'_>,
 ) -> Result<()> {
     let mut batch = Vec::new();
+    // After the first trouble the rest is kept without trying: each try waits.
+    let mut is_trouble = false;
+    each_line(lines, &mut |number, line, is_idle| {
+        let recording = match parse_line(line) {
+            Ok(recording) => recording,
+            Err(error) => {
+                (sink.refuse)(number, &error);
+                return commit_if(is_idle, store, &mut batch, sink, &mut is_trouble);
+            }
+        };
+        if let (Some(keep), true) = (&mut sink.keep, is_trouble) {
+            return keep(recording);
+        }
+        match prepare(store, resolver, recording, now) {
+            Ok(ready) => batch.push(ready),
+            Err(error @ (Error::Usage { .. } | Error::SkillNotFound { .. })) => {
+                (sink.refuse)(number, &error);
+            }
+            Err(error) => return Err(error),
+        }
+        let is_due = is_idle || batch.len() >= BATCH;
+        commit_if(is_due, store, &mut batch, sink, &mut is_trouble)
+    })?;
+    commit_if(true, store, &mut batch, sink, &mut is_trouble)
+}
+
+/// Takes a line with its number, and whether the next one may be long in coming.
+pub(super) type TakeLine<'t> = &'t mut dyn FnMut(u64, &[u8], bool) -> Result<()>;
+
+/// Hands over each line that is not blank, with its number, and whether the next one may be long in
+/// coming: whoever writes line by line can rely on each.
+///
+/// # Errors
+/// What `take` returns, or [`Error::Io`].
+pub fn each_line<R: Read>(lines: &mut BufReader<R>, take: TakeLine<'_>) -> Result<()> {
     let mut line = Vec::new();
     let mut number = 0;
     loop {
         line.clear();
         let length = lines
             .read_until(b'\n', &mut line)
-            .map_err(Error::io("read", "standard input"))?;
+            .map_err(Error::io("read", "the lines to record"))?;
         if length == 0 {
-            break;
+            return Ok(());
         }
         number += 1;
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
-        match prepare(store, resolver, &line, now) {
-            Ok(ready) => batch.push(ready),
-            Err(error @ Error::Usage { .. }) => refuse(number, &error),
-            Err(error) => return Err(error),
-        }
-        // The next line may be long in coming: whoever writes line by line can rely on each.
-        if batch.len() >= BATCH || lines.buffer().is_empty() {
-            commit(store, &mut batch, tell)?;
+        if !line.trim_ascii().is_empty() {
+            take(number, &line, lines.buffer().is_empty())?;
         }
     }
-    commit(store, &mut batch, tell)
+}
+
+/// Reads a line of JSON.
+///
+/// # Errors
+/// [`Error::Usage`] saying what is wrong with it.
+pub fn parse_line(line: &[u8]) -> Result<Recording> {
+    let refused = |message: String| Error::Usage {
+        message,
+        hint: None,
+    };
+    if !line.trim_ascii_start().starts_with(b"{") {
+        return Err(refused("not a JSON object".to_owned()));
+    }
+    let recording: Recording =
+        serde_json::from_slice(line).map_err(|error| refused(error.to_string()))?;
+    recording.normalised()
 }
 
 fn prepare(
     store: &Store,
     resolver: &mut Resolver<'_>,
-    line: &[u8],
+    recording: Recording,
     now: Timestamp,
-) -> Result<(UsageEvent, Meant)> {
-    let recording: Recording = serde_json::from_slice(line).map_err(|error| Error::Usage {
-        message: error.to_string(),
-        hint: None,
-    })?;
+) -> Result<Ready> {
     let meant = find_meant(store, resolver, &recording)?;
-    let event = recording.event(now, meant.skill())?;
-    Ok((event, meant))
+    let event = recording.clone().event(now, meant.skill())?;
+    Ok(Ready {
+        recording,
+        event,
+        meant,
+    })
 }
 
-fn commit(
+fn commit_if(
+    is_due: bool,
     store: &mut Store,
-    batch: &mut Vec<(UsageEvent, Meant)>,
-    tell: &mut dyn FnMut(&Recorded),
+    batch: &mut Vec<Ready>,
+    sink: &mut LineSink<'_>,
+    is_trouble: &mut bool,
 ) -> Result<()> {
-    if batch.is_empty() {
+    if batch.is_empty() || !is_due {
         return Ok(());
     }
     let added = store.append(|tx| {
         batch
             .iter()
-            .map(|(event, _)| tx.add_event(event))
+            .map(|ready| tx.add_event(&ready.event))
             .collect::<Result<Vec<_>>>()
-    })?;
-    for ((event, meant), added) in batch.drain(..).zip(added) {
-        tell(&Recorded {
-            event_id: event.event_id,
+    });
+    let added = match (added, &mut sink.keep) {
+        (Ok(added), _) => added,
+        (Err(_), Some(keep)) => {
+            *is_trouble = true;
+            return batch.drain(..).try_for_each(|ready| keep(ready.recording));
+        }
+        (Err(error), None) => return Err(error),
+    };
+    for (ready, added) in batch.drain(..).zip(added) {
+        (sink.tell)(&Recorded {
+            event_id: ready.event.event_id,
             added,
-            called_name: event.called_name,
-            meant,
+            called_name: ready.event.called_name,
+            meant: ready.meant,
         });
     }
     Ok(())

@@ -187,7 +187,12 @@ fn by_priority(mut found: Vec<NamedSkill>) -> Meant {
     let Some(best) = found.iter().map(|skill| skill.priority).min() else {
         return Meant::Unknown;
     };
-    let mut first = found.iter().filter(|skill| skill.priority == best);
+    // Each client ranks its own folders; ranks of two clients say nothing of each other.
+    let owner = found.first().and_then(|skill| skill.root_client.clone());
+    let is_comparable = found.iter().all(|skill| skill.root_client == owner);
+    let mut first = found
+        .iter()
+        .filter(|skill| skill.priority == best || !is_comparable);
     match (first.next().cloned(), first.next()) {
         (Some(only), None) => Meant::Skill(only),
         _ => {
@@ -328,8 +333,8 @@ mod tests {
 
     #[test]
     fn a_plugin_is_a_folder_above_the_skill() {
-        assert!(lies_in("/home/u/.claude/plugins/pack/skills/lint", "pack"));
+        assert!(lies_in("/srv/u/.claude/plugins/pack/skills/lint", "pack"));
         assert!(lies_in("/repo/apps/web/.claude/skills/deploy", "apps/web"));
-        assert!(!lies_in("/home/u/.claude/skills/lint", "pack"));
+        assert!(!lies_in("/srv/u/.claude/skills/lint", "pack"));
     }
 }

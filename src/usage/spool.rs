@@ -6,7 +6,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::record::{Recording, new_event_id, record_all};
+use super::record::{LineSink, Recording, new_event_id, record_all};
 use super::resolve::Resolver;
 use crate::error::{Error, Result};
 use crate::store::Store;
@@ -25,7 +25,7 @@ pub struct Outcome {
     pub refused: u64,
 }
 
-/// Keeps a recording for later. It keeps its time and gets its id now.
+/// Keeps a recording for later. Its time and its id are those of this moment.
 ///
 /// # Errors
 /// [`Error::Io`].
@@ -104,8 +104,11 @@ fn absorb_file(
         resolver,
         &mut BufReader::new(file),
         now,
-        &mut |_, _| refused += 1,
-        &mut |_| recorded += 1,
+        &mut LineSink {
+            refuse: &mut |_, _| refused += 1,
+            tell: &mut |_| recorded += 1,
+            keep: None,
+        },
     )?;
     outcome.recorded += recorded;
     outcome.refused += refused;

@@ -35,8 +35,12 @@ pub(super) struct Args {
 
 pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     let home = context.config.home.value.clone();
-    if crate::usage::is_waiting(&home) {
-        sync::settle_usage(context)?;
+    // They are in the numbers as soon as somebody can write; reading needs no lock.
+    if crate::usage::is_waiting(&home) && sync::settle_usage(context).is_err() {
+        let waiting = plural(crate::usage::pending(&home), "event");
+        context.out.say(&format!(
+            "{waiting} kept for later are not in these numbers."
+        ));
     }
     let store = Store::open_read(&home, context.now)?;
     if let Some(name) = &args.name {
@@ -228,6 +232,7 @@ fn pictures(out: &mut Output, numbers: &Numbers, args: &Args, now: Timestamp) ->
         out.line(&format!("{words} of reviewers and curators count apart."))?;
     }
     if totals.events == 0 && totals.uses == 0 {
+        out.flush()?;
         out.say("Nothing was recorded yet. `skilldb import claude-code`, `codex` or `hermes` takes over what they remember; `skilldb hook install claude-code` keeps it current.");
         return Ok(());
     }
@@ -238,6 +243,14 @@ fn pictures(out: &mut Output, numbers: &Numbers, args: &Args, now: Timestamp) ->
     clients(out, numbers)?;
     idle(out, numbers, args, now)?;
     costs(out, numbers)
+}
+
+/// `1 use or view`, `12 uses and views`.
+fn uses_and_views(count: u64) -> String {
+    match count {
+        1 => "1 use or view".to_owned(),
+        _ => format!("{} uses and views", grouped(count)),
+    }
 }
 
 fn heading(out: &mut Output, words: &str) -> Result<()> {
@@ -252,9 +265,9 @@ fn draw(out: &mut Output, numbers: &Numbers) -> Result<()> {
     let sum: u64 = counts.iter().sum();
     out.line("")?;
     out.line(&format!(
-        "last {DAYS} days  {}  {} and views, at most {} a day",
+        "last {DAYS} days  {}  {}, at most {} a day",
         sparkline(&counts),
-        plural(sum, "use"),
+        uses_and_views(sum),
         grouped(most)
     ))?;
     let room = out.width.unwrap_or(80).saturating_sub(14) / 2;

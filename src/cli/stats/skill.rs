@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::charts::{heat_strip, month_line};
 use super::gather::{WEEKS, by_week, week_start};
+use super::uses_and_views;
 use crate::cli::Context;
 use crate::cli::output::{Output, Style, clean, grouped, one_line, plural};
 use crate::error::Result;
@@ -49,14 +50,14 @@ pub(super) fn tell(context: &mut Context, store: &Store, name: &str) -> Result<(
 
 fn object(life: &Life) -> Value {
     let row = &life.row;
-    let [uses, views, files, failures, background, patches] = row.counts;
+    let [uses, views, files, failures, background, patches, inherited] = row.counts;
     let [used, viewed, read, failed] = &row.newest;
     let failure = life.failure.as_ref().map(|[client, session, args]| json!({"at": failed, "client": client, "session_id": session, "args": args}));
     json!({
         "id": life.skill.id, "name": life.skill.name, "path": life.skill.path,
         "state": row.state, "origin": row.origin, "pinned": row.pinned, "created_at": row.created_at,
         "use_count": uses, "view_count": views, "file_count": files, "failure_count": failures,
-        "background_count": background, "patch_count": patches,
+        "background_count": background, "patch_count": patches, "inherited_use_count": inherited,
         "last_use_at": used, "last_view_at": viewed, "last_file_at": read,
         "last_failure": failure,
         "weeks": life.weeks.iter().map(|(day, count)| json!({"from": day, "events": count})).collect::<Vec<_>>(),
@@ -86,6 +87,7 @@ fn records(out: &mut Output, life: &Life) -> Result<()> {
         "failures",
         "background",
         "edits",
+        "inherited-uses",
     ];
     for (name, count) in names.into_iter().zip(row.counts) {
         line(&["total", name, &count.to_string()])?;
@@ -127,7 +129,7 @@ fn picture(out: &mut Output, life: &Life, now: Timestamp) -> Result<()> {
         row.state,
         ago(&row.created_at)
     ))?;
-    let [uses, views, files, failures, background, patches] = row.counts;
+    let [uses, views, files, failures, background, patches, inherited] = row.counts;
     out.line(&format!(
         "{}, {}, {}; {} failed; {} background; {}",
         plural(uses, "use"),
@@ -137,6 +139,10 @@ fn picture(out: &mut Output, life: &Life, now: Timestamp) -> Result<()> {
         grouped(background),
         plural(patches, "edit")
     ))?;
+    if inherited > 0 {
+        let words = plural(inherited, "use");
+        out.line(&format!("{words} more of what it absorbed"))?;
+    }
     let [used, viewed, read, failed] = &row.newest;
     for (words, at) in [
         ("used", used),
@@ -171,8 +177,8 @@ fn picture(out: &mut Output, life: &Life, now: Timestamp) -> Result<()> {
     let months = out.paint(Style::Dim, &month_line(&days));
     out.line(&format!("{:<14}{months}", ""))?;
     out.line(&format!(
-        "{} and views in them, at most {} a week",
-        plural(sum, "use"),
+        "{} in them, at most {} a week",
+        uses_and_views(sum),
         grouped(most)
     ))?;
     if !life.moments.is_empty() {

@@ -134,10 +134,7 @@ fn plan(
     setup: &Setup,
     edit: impl FnOnce(&str) -> std::result::Result<String, SettingsError>,
 ) -> Result<Edit> {
-    let file = setup
-        .file
-        .canonicalize()
-        .unwrap_or_else(|_| setup.file.clone());
+    let file = behind_links(&setup.file);
     let before = read(&file)?;
     let after = edit(&before).map_err(|error| refused(&file, error))?;
     Ok(Edit {
@@ -145,6 +142,22 @@ fn plan(
         before,
         after,
     })
+}
+
+/// The file a path leads to, also where that is not there yet: a link stays a link.
+fn behind_links(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    let mut path = path.to_path_buf();
+    // As many as systems follow.
+    for _ in 0..40 {
+        match (fs::read_link(&path), path.parent()) {
+            (Ok(target), Some(folder)) => path = folder.join(target),
+            _ => break,
+        }
+    }
+    path
 }
 
 fn refused(file: &Path, error: SettingsError) -> Error {

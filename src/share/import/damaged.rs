@@ -156,10 +156,7 @@ pub(super) fn entries(text: &str, path: &[&str]) -> Entries {
             };
             // Damage outside the object, or a mere trailing comma, is worth knowing too.
             if faults.is_empty() || (found.is_empty() && !path.is_empty()) {
-                faults.push((
-                    offset(text, &error),
-                    format!("no JSON: {}", reason(&error)),
-                ));
+                faults.push((offset(text, &error), format!("no JSON: {}", reason(&error))));
             }
             faults
         }

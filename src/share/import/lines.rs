@@ -124,7 +124,7 @@ fn is_due(file: &HistoryFile, known: Option<&ImportFile>, options: &Options<'_>)
     }
 }
 
-/// Whether a file was read as far back as is asked for now.
+/// Whether a file was read as far back as somebody asks.
 fn reaches_back(known: &ImportFile, since: Option<&str>) -> bool {
     match (known.since.as_deref(), since) {
         (None, _) => true,

@@ -71,6 +71,8 @@ pub struct Options<'o> {
     pub now: Timestamp,
     /// This machine's name.
     pub machine: &'o str,
+    /// What this library is called in files it wrote for others.
+    pub library: &'o str,
     /// The user's home: what `~` stands for in a command.
     pub user_home: &'o Path,
     /// Tells the folders a client looks into.

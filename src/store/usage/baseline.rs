@@ -103,6 +103,8 @@ pub struct RecordRow {
     pub view_count: u64,
     /// Edits.
     pub patch_count: u64,
+    /// Of uses, views and edits: what no baseline counts.
+    pub own_counts: [u64; 3],
     /// Newest use.
     pub last_use_at: Option<String>,
     /// Newest view or file read.
@@ -132,7 +134,10 @@ impl Store {
               s.created_at,
               CASE WHEN s.state = 'archived' THEN coalesce(
                 (SELECT max(t.at) FROM state_transition t WHERE t.skill_id = s.id AND t.to_state = 'archived'),
-                (SELECT max(b.archived_at) FROM usage_baseline b WHERE b.skill_id = s.id)) END
+                (SELECT max(b.archived_at) FROM usage_baseline b WHERE b.skill_id = s.id)) END,
+              (SELECT coalesce(sum(b.use_count), 0) FROM usage_baseline b WHERE b.skill_id = s.id),
+              (SELECT coalesce(sum(b.view_count + b.file_count), 0) FROM usage_baseline b WHERE b.skill_id = s.id),
+              (SELECT count(*) {PATCHES})
             FROM skill s
             JOIN skill_root r ON r.id = s.root_id
             LEFT JOIN manifest m ON m.skill_id = s.id
@@ -144,13 +149,19 @@ impl Store {
             &sql,
             &[&root],
             |row| {
+                let (uses, views): (u64, u64) = (row.get(4)?, row.get(5)?);
                 Ok(RecordRow {
+                    own_counts: [
+                        uses.saturating_sub(row.get(12)?),
+                        views.saturating_sub(row.get(13)?),
+                        row.get(14)?,
+                    ],
                     name: row.get(0)?,
                     origin: row.get(1)?,
                     state: row.get(2)?,
                     pinned: row.get(3)?,
-                    use_count: row.get(4)?,
-                    view_count: row.get(5)?,
+                    use_count: uses,
+                    view_count: views,
                     patch_count: row.get(6)?,
                     last_use_at: row.get(7)?,
                     last_view_at: row.get(8)?,

@@ -289,10 +289,28 @@ impl Tx<'_> {
             .and_then(|mut statement| statement.execute(values))
             .map_err(Error::database("add a usage event"))?;
         if count == 1 {
+            if event.skill_id.is_none() {
+                self.mark_if_appeared(&event.called_name)?;
+            }
             return Ok(Added::New);
         }
         self.learn(event)?;
         Ok(Added::Known)
+    }
+
+    /// A skill that came between the look-up and this transaction is seen by the next link.
+    fn mark_if_appeared(&self, called_name: &str) -> Result<()> {
+        const SELECT: &str = "SELECT EXISTS (SELECT 1 FROM manifest WHERE name = ?1) OR EXISTS (SELECT 1 FROM manifest WHERE folder = ?1)";
+        let name = called_name.rsplit([':', '/']).next().unwrap_or(called_name);
+        let is_there = || {
+            self.transaction
+                .prepare_cached(SELECT)?
+                .query_row([name], |row| row.get(0))
+        };
+        match is_there().map_err(Error::database("look up a name"))? {
+            true => self.mark_link_due(),
+            false => Ok(()),
+        }
     }
 
     /// Notes how a known event ended, and which copy of the skill ran, where that was not known.

@@ -141,8 +141,8 @@ pub struct LifeRow {
     pub pinned: bool,
     /// First seen.
     pub created_at: String,
-    /// Uses, views, file reads, failures, background events, edits.
-    pub counts: [u64; 6],
+    /// Uses, views, file reads, failures, background events, edits, uses of what it absorbed.
+    pub counts: [u64; 7],
     /// Newest use, view, file read, failure.
     pub newest: [Option<String>; 4],
 }
@@ -163,6 +163,9 @@ const LIVE: &str = "FROM skill s
     JOIN manifest m ON m.skill_id = s.id
     LEFT JOIN skill_usage u ON u.skill_id = s.id
     WHERE s.missing_since IS NULL AND s.removed_at IS NULL AND r.removed_at IS NULL AND m.parse_status <> 'unreadable' AND s.state <> 'archived'";
+/// Neither it nor what it absorbed was used.
+const UNUSED: &str = "coalesce(u.use_count, 0) = 0
+    AND NOT EXISTS (SELECT 1 FROM skill a JOIN skill_usage iu ON iu.skill_id = a.id WHERE a.absorbed_into = s.id AND iu.use_count > 0)";
 /// Newest foreground activity or edit by hand; a skill that had none is as old as its row.
 const ANCHOR: &str = "coalesce(nullif(max(coalesce(u.last_use_at, ''), coalesce(u.last_view_at, ''), coalesce(u.last_file_at, ''), coalesce(s.human_edited_at, '')), ''), s.created_at)";
 
@@ -172,8 +175,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub fn totals(&self) -> Result<Totals> {
-        let skills =
-            format!("SELECT count(*), coalesce(sum(coalesce(u.use_count, 0) > 0), 0) {LIVE}");
+        let skills = format!("SELECT count(*), coalesce(sum(NOT ({UNUSED})), 0) {LIVE}");
         const COUNTS: &str = "SELECT coalesce(sum(use_count), 0), coalesce(sum(view_count), 0), coalesce(sum(file_count), 0), coalesce(sum(failure_count), 0),
               coalesce(sum(background_use_count + background_view_count + background_file_count), 0)
             FROM skill_usage";
@@ -221,8 +223,7 @@ impl Store {
         let sql = format!(
             "SELECT s.id, m.name, r.path, s.rel_path, 0, coalesce(u.view_count, 0), coalesce(u.file_count, 0), coalesce(u.failure_count, 0),
                nullif(max(coalesce(u.last_view_at, ''), coalesce(u.last_file_at, '')), '')
-             {LIVE} AND coalesce(u.use_count, 0) = 0
-             AND NOT EXISTS (SELECT 1 FROM skill a JOIN skill_usage iu ON iu.skill_id = a.id WHERE a.absorbed_into = s.id AND iu.use_count > 0)
+             {LIVE} AND {UNUSED}
              ORDER BY m.name, s.id"
         );
         self.rows(&sql, &[], skill_use, "list the skills that were never used")
@@ -235,7 +236,7 @@ impl Store {
     pub fn trend(&self, today: Timestamp, days: i64) -> Result<Vec<TrendRow>> {
         const SELECT: &str = "SELECT m.name, d.skill_id, coalesce(sum(d.events) FILTER (WHERE d.day > ?1), 0), coalesce(sum(d.events) FILTER (WHERE d.day <= ?1), 0)
             FROM usage_day d
-            JOIN manifest m ON m.skill_id = d.skill_id
+            JOIN v_skill m ON m.id = d.skill_id AND m.state <> 'archived'
             WHERE d.day > ?2 AND d.day <= ?3 AND d.skill_id <> 0 AND d.kind IN ('use', 'view') AND d.background = 0
             GROUP BY d.skill_id";
         let values = [
@@ -384,19 +385,24 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub fn life(&self, skill_id: i64) -> Result<LifeRow> {
-        const SELECT: &str = "SELECT v.state, v.origin, v.pinned, v.created_at, v.use_count, v.view_count, v.file_count, v.failure_count,
-              coalesce(u.background_use_count + u.background_view_count + u.background_file_count, 0), v.patch_count,
+        const SELECT: &str = "SELECT s.state, s.origin, s.pinned, s.created_at,
+              coalesce(u.use_count, 0), coalesce(u.view_count, 0), coalesce(u.file_count, 0), coalesce(u.failure_count, 0),
+              coalesce(u.background_use_count + u.background_view_count + u.background_file_count, 0),
+              (SELECT coalesce(sum(b.patch_count), 0) FROM usage_baseline b WHERE b.skill_id = s.id)
+              + (SELECT count(*) FROM revision v JOIN change c ON c.id = v.change_id
+                 WHERE v.skill_id = s.id AND c.outcome = 'applied' AND c.source IS NULL AND c.action IN ('edit', 'patch', 'write_file', 'remove_file')),
+              (SELECT coalesce(sum(iu.use_count), 0) FROM skill a JOIN skill_usage iu ON iu.skill_id = a.id WHERE a.absorbed_into = s.id),
               u.last_use_at, u.last_view_at, u.last_file_at, u.last_failure_at
-            FROM v_skill v LEFT JOIN skill_usage u ON u.skill_id = v.id
-            WHERE v.id = ?1";
+            FROM skill s LEFT JOIN skill_usage u ON u.skill_id = s.id
+            WHERE s.id = ?1";
         let read = |row: &Row<'_>| {
-            let mut counts = [0; 6];
+            let mut counts = [0; 7];
             for (index, count) in counts.iter_mut().enumerate() {
                 *count = row.get(4 + index)?;
             }
             let mut newest = [const { None }; 4];
             for (index, time) in newest.iter_mut().enumerate() {
-                *time = row.get(10 + index)?;
+                *time = row.get(11 + index)?;
             }
             Ok(LifeRow {
                 state: row.get(0)?,

@@ -94,10 +94,7 @@ impl<'a> Salvage<'a> {
             Some(_) => self.junk(),
             None => {
                 if self.sure {
-                    self.fault(
-                        next,
-                        "the file ends before its object is closed".to_owned(),
-                    );
+                    self.fault(next, "the file ends before its object is closed".to_owned());
                 }
                 false
             }
@@ -110,10 +107,7 @@ impl<'a> Salvage<'a> {
         };
         let own = line_indent(self.text, self.at).filter(|_| self.level.is_some());
         if self.nested && own == Some(self.outer) {
-            self.fault(
-                self.at,
-                format!("the object is not closed before `{key}`"),
-            );
+            self.fault(self.at, format!("the object is not closed before `{key}`"));
             return false;
         }
         self.sure |= own.is_some() && own == self.level;
@@ -168,10 +162,7 @@ impl<'a> Salvage<'a> {
     fn reject(&mut self, key: &str, value_at: usize, bound: usize, broken: Option<Fault>) {
         let is_cut = broken.is_none() && bound == self.text.len();
         let (at, message) = match broken {
-            Some((at, reason)) => (
-                at,
-                format!("the record `{key}` cannot be read: {reason}"),
-            ),
+            Some((at, reason)) => (at, format!("the record `{key}` cannot be read: {reason}")),
             None if is_cut => (
                 self.at,
                 format!("the record `{key}` is cut off: it is open when the file ends"),

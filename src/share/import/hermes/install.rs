@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn paths_of_other_systems_are_reduced_and_none_leads_out() {
-        let skills = Path::new("/home/u/.hermes/skills");
+        let skills = Path::new("/srv/u/.hermes/skills");
         for (noted, path) in [
             ("data\\csv-clean", Some("data/csv-clean")),
             ("data/csv-clean/", Some("data/csv-clean")),
@@ -193,7 +193,7 @@ mod tests {
                 "C:\\Users\\someone\\.hermes\\skills\\tz-math",
                 Some("tz-math"),
             ),
-            ("/home/u/.hermes/skills/ops/x", Some("ops/x")),
+            ("/srv/u/.hermes/skills/ops/x", Some("ops/x")),
             ("/etc", None),
             ("C:\\Windows", None),
             ("../x", None),

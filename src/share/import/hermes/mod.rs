@@ -40,7 +40,7 @@ pub fn import_hermes(store: &mut Store, path: &Path, options: &Options<'_>) -> R
     let home = open_home(store, path)?;
     let mut summary = Summary::default();
     let mut taken = TakenOver::default();
-    let records = read_records(&home, &mut summary);
+    let records = read_records(&home, options.library, &mut summary);
     let installs = install::read(&home.path, &home.skills_path, &mut summary);
     let bundled = install::read_bundled(&home.path, &mut summary);
     let curator = read_curator(&home, &mut summary);
@@ -150,12 +150,12 @@ fn sidecar(home: &Home) -> PathBuf {
     home.skills_path.join(".usage.json")
 }
 
-fn read_records(home: &Home, summary: &mut Summary) -> Vec<Record> {
+fn read_records(home: &Home, library: &str, summary: &mut Summary) -> Vec<Record> {
     let path = sidecar(home);
     let mut records = Vec::new();
     for (name, value) in read_entries(&path, &[], summary) {
         let mut notes = Vec::new();
-        records.extend(Record::read(&name, &value, &mut notes));
+        records.extend(Record::read(&name, &value, library, &mut notes));
         for message in notes {
             let note = Note {
                 line: None,

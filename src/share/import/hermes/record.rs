@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::share::export::OWN;
 use crate::store::NamedSkill;
 use crate::time::Timestamp;
 
@@ -27,13 +28,26 @@ pub(super) struct Record {
 
 impl Record {
     /// Reads a record; what cannot be used is told in `notes`. `None` for what is no object.
-    pub(super) fn read(name: &str, value: &Value, notes: &mut Vec<String>) -> Option<Self> {
+    pub(super) fn read(
+        name: &str,
+        value: &Value,
+        library: &str,
+        notes: &mut Vec<String>,
+    ) -> Option<Self> {
         let Some(fields) = value.as_object() else {
             notes.push(format!("the record `{name}` is no object, left out"));
             return None;
         };
+        // What this library handed on is counted here already.
+        let own = fields
+            .get(OWN)
+            .filter(|own| own.get("library").is_some_and(|by| by == library));
+        let handed_on = |key: &str| {
+            let own = own.and_then(|own| own.get(key)).and_then(Value::as_u64);
+            own.unwrap_or_default()
+        };
         let count = |key: &str, notes: &mut Vec<String>| match count(fields.get(key)) {
-            Ok(count) => count,
+            Ok(count) => count.saturating_sub(handed_on(key)),
             Err(what) => {
                 notes.push(format!("`{key}` of `{name}` is {what}, taken as 0"));
                 0
@@ -169,7 +183,7 @@ mod tests {
 
     fn read(value: &Value) -> (Option<Record>, usize) {
         let mut notes = Vec::new();
-        let record = Record::read("x", value, &mut notes);
+        let record = Record::read("x", value, "here", &mut notes);
         (record, notes.len())
     }
 
@@ -208,6 +222,14 @@ mod tests {
         assert!(read(&json!({"created_by": "agent"})).0.unwrap().is_agents);
         assert!(!read(&json!({"created_by": null})).0.unwrap().is_agents);
         assert_eq!(read(&json!("junk")), (None, 1));
+    }
+
+    #[test]
+    fn what_this_library_handed_on_is_not_counted_again() {
+        let value = json!({"use_count": 7, "skilldb": {"library": "here", "use_count": 2}});
+        assert_eq!(read(&value).0.unwrap().uses, 5);
+        let value = json!({"use_count": 7, "skilldb": {"library": "elsewhere", "use_count": 2}});
+        assert_eq!(read(&value).0.unwrap().uses, 7);
     }
 
     #[test]

@@ -1,16 +1,16 @@
 //! `skilldb record`.
 
-use std::collections::BTreeMap;
-use std::io::{BufReader, stdin};
+mod lines;
+
 use std::path::Path;
 
 use clap::ValueEnum;
 use serde_json::json;
 
-use super::output::{clean, plural, tell};
+use super::output::{clean, tell};
 use super::{Context, client_folders};
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::{Candidate, NamedSkill, Store};
+use crate::store::{Added, Candidate, NamedSkill, Store};
 use crate::time::Timestamp;
 use crate::usage::{self, Meant, Recorded, Recording, Resolver};
 
@@ -103,6 +103,17 @@ impl Args {
         self.best_effort
     }
 
+    /// The skill as typed; a path as a shell completes it is made whole.
+    fn named(&self, context: &Context) -> String {
+        let name = self.name.clone().unwrap_or_default();
+        if name.starts_with("./") || name.starts_with("../") {
+            let path = context.config.cwd.join(&name);
+            let path = path.canonicalize().unwrap_or(path);
+            return path.to_string_lossy().into_owned();
+        }
+        name
+    }
+
     fn recording(&self, context: &Context) -> Recording {
         let kind = match self.kind {
             Kind::View => "view",
@@ -112,7 +123,7 @@ impl Args {
         let outcome = self.failed.then_some(false).or(self.ok.then_some(true));
         Recording {
             kind: Some(kind.to_owned()),
-            name: self.name.clone().unwrap_or_default(),
+            name: self.named(context),
             event_id: self.event_id.clone(),
             at: self.at.clone(),
             ok: outcome,
@@ -134,14 +145,25 @@ impl Args {
 
 pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     if args.kind == Kind::Lines {
-        return lines(context, args);
+        return lines::run(context, args);
     }
-    let recording = args.recording(context);
+    let recording = args.recording(context).normalised()?;
     // Wrong words are wrong however lenient the call: nobody would notice later.
     recording.clone().event(context.now, None)?;
-    match one(context, args, recording.clone()) {
-        Err(error) if args.best_effort && is_trouble(&error) => {
-            keep(context, recording, &error);
+    let result = if args.dry_run {
+        rehearse(context, args, recording)
+    } else {
+        one(context, args, recording.clone()).or_else(|error| {
+            if args.best_effort && is_trouble(&error) {
+                keep(context, recording, &error);
+                return Ok(());
+            }
+            Err(error)
+        })
+    };
+    match result {
+        Err(error @ Error::SkillNotFound { .. }) if args.best_effort => {
+            tell(&format!("skilldb: {}", clean(&error.to_string())));
             Ok(())
         }
         other => other,
@@ -166,46 +188,69 @@ fn keep(context: &Context, recording: Recording, error: &Error) {
     }
 }
 
-fn one(context: &mut Context, args: &Args, mut recording: Recording) -> Result<()> {
+fn one(context: &mut Context, args: &Args, recording: Recording) -> Result<()> {
     let home = context.config.home.value.clone();
-    let mut store = open(&home, context.now)?;
+    let mut store = open(&home, context.now, !args.best_effort)?;
     if args.best_effort {
         store.be_brief()?;
     }
     let roots = client_folders(&context.config);
     let mut resolver = Resolver::new(&roots);
-    let name = recording.name.clone();
-    // A path as a shell completes it.
-    if name.starts_with("./") || name.starts_with("../") {
-        let path = context.config.cwd.join(&name);
-        let path = path.canonicalize().unwrap_or(path);
-        recording.name = path.to_string_lossy().into_owned();
+    if !args.best_effort {
+        refuse_several(&store, &mut resolver, &recording)?;
     }
-    let recorded = if args.dry_run {
-        usage::rehearse(&store, &mut resolver, recording, context.now)?
-    } else {
-        if !args.best_effort
-            && let Meant::Several(skills) = usage::find_meant(&store, &mut resolver, &recording)?
-        {
-            return Err(ambiguous(&name, &skills));
-        }
-        usage::record(&mut store, &mut resolver, recording, context.now)?
-    };
-    if !args.dry_run {
-        usage::absorb(&home, &mut store, &mut resolver, context.now)?;
+    let recorded = usage::record(&mut store, &mut resolver, recording, context.now)?;
+    // The event is in: what waited from earlier may go on waiting.
+    if let Err(error) = usage::absorb(&home, &mut store, &mut resolver, context.now) {
+        tell(&format!(
+            "skilldb: events kept for later still wait: {}",
+            clean(&error.to_string())
+        ));
     }
     drop(resolver);
     drop(roots);
-    say(context, args, &name, &recorded)
+    say(context, args, &recorded)
+}
+
+/// Says what would be recorded. A library that is not there is not made for it.
+fn rehearse(context: &mut Context, args: &Args, recording: Recording) -> Result<()> {
+    let recorded = {
+        let roots = client_folders(&context.config);
+        let mut resolver = Resolver::new(&roots);
+        match Store::open_read(&context.config.home.value, context.now) {
+            Ok(store) => {
+                if !args.best_effort {
+                    refuse_several(&store, &mut resolver, &recording)?;
+                }
+                usage::rehearse(&store, &mut resolver, recording, context.now)?
+            }
+            Err(Error::NoLibrary { .. }) => Recorded {
+                event_id: recording.event_id.unwrap_or_else(usage::new_event_id),
+                added: Added::New,
+                called_name: recording.name,
+                meant: Meant::Unknown,
+            },
+            Err(error) => return Err(error),
+        }
+    };
+    say(context, args, &recorded)
+}
+
+/// A name that several skills have is refused, with the forms that tell them apart.
+fn refuse_several(store: &Store, resolver: &mut Resolver<'_>, recording: &Recording) -> Result<()> {
+    match usage::find_meant(store, resolver, recording)? {
+        Meant::Several(skills) => Err(ambiguous(&recording.name, &skills)),
+        Meant::Skill(_) | Meant::Unknown => Ok(()),
+    }
 }
 
 /// Opens the database for a few rows; makes an empty one when there is none, because what is used
-/// before the first sync counts, too.
-pub(super) fn open(home: &Path, now: Timestamp) -> Result<Store> {
+/// before the first sync counts, too. `waits` says whether to wait for somebody who is making one.
+pub(super) fn open(home: &Path, now: Timestamp, waits: bool) -> Result<Store> {
     if let Some(store) = Store::open(home, now)? {
         return Ok(store);
     }
-    Store::create_empty(home)?;
+    Store::create_empty(home, waits)?;
     Store::open(home, now)?.ok_or_else(|| Error::NoLibrary {
         path: home.join(crate::store::FILE_NAME),
     })
@@ -236,7 +281,8 @@ fn ambiguous(name: &str, skills: &[NamedSkill]) -> Error {
     }
 }
 
-fn say(context: &mut Context, args: &Args, name: &str, recorded: &Recorded) -> Result<()> {
+fn say(context: &mut Context, args: &Args, recorded: &Recorded) -> Result<()> {
+    let name = recorded.called_name.as_str();
     let skill = recorded.meant.skill();
     if context.out.json {
         return context.out.object(json!({
@@ -246,6 +292,11 @@ fn say(context: &mut Context, args: &Args, name: &str, recorded: &Recorded) -> R
             "called_name": name,
             "dry_run": args.dry_run,
         }));
+    }
+    // Whoever asks for a best effort has nobody who reads, unless there is something to mend.
+    let is_unclear = matches!(recorded.meant, Meant::Several(_));
+    if args.best_effort && !args.dry_run && !is_unclear {
+        return Ok(());
     }
     let what = match skill {
         Some(skill) => format!("{} (#{})", clean(&skill.name), skill.id),
@@ -263,95 +314,5 @@ fn say(context: &mut Context, args: &Args, name: &str, recorded: &Recorded) -> R
         (false, false) => "Known already",
     };
     context.out.say(&format!("{verb}: {what}"));
-    Ok(())
-}
-
-/// What a run over many lines adds up to.
-#[derive(Default)]
-struct Tally {
-    new: u64,
-    known: u64,
-    refused: u64,
-    not_installed: BTreeMap<String, u64>,
-}
-
-fn lines(context: &mut Context, args: &Args) -> Result<()> {
-    if args.dry_run {
-        return Err(Error::Usage {
-            message: "--dry-run takes one event, not lines".to_owned(),
-            hint: Some("lines with event ids can be sent again without harm".to_owned()),
-        });
-    }
-    let home = context.config.home.value.clone();
-    let mut tally = Tally::default();
-    match record_lines(context, &home, &mut tally) {
-        Err(error) if args.best_effort && is_trouble(&error) => {
-            tell(&format!(
-                "skilldb: {}; send the lines again",
-                clean(&error.to_string())
-            ));
-            return Ok(());
-        }
-        other => other?,
-    }
-    if context.out.json {
-        context.out.object(json!({
-            "new": tally.new, "known": tally.known, "refused": tally.refused, "not_installed": tally.not_installed,
-        }))?;
-    } else {
-        let known = match tally.known {
-            0 => String::new(),
-            count => format!(", {count} known already"),
-        };
-        let refused = match tally.refused {
-            0 => String::new(),
-            count => format!(", {} refused", plural(count, "line")),
-        };
-        let new = plural(tally.new, "event");
-        context.out.say(&format!("{new} recorded{known}{refused}."));
-        for (name, count) in &tally.not_installed {
-            context.out.say(&format!(
-                "not installed: {} ({})",
-                clean(name),
-                plural(*count, "event")
-            ));
-        }
-    }
-    if tally.refused > 0 && !args.best_effort {
-        return Err(Error::ProblemsFound);
-    }
-    Ok(())
-}
-
-fn record_lines(context: &Context, home: &Path, tally: &mut Tally) -> Result<()> {
-    let mut store = open(home, context.now)?;
-    let roots = client_folders(&context.config);
-    let mut resolver = Resolver::new(&roots);
-    let mut refused = 0;
-    usage::record_all(
-        &mut store,
-        &mut resolver,
-        &mut BufReader::new(stdin().lock()),
-        context.now,
-        &mut |line, error| {
-            refused += 1;
-            tell(&format!("-:{line}: {}", clean(&error.to_string())));
-        },
-        &mut |recorded| {
-            if recorded.added.is_new() {
-                tally.new += 1;
-            } else {
-                tally.known += 1;
-            }
-            if recorded.meant.skill().is_none() {
-                *tally
-                    .not_installed
-                    .entry(recorded.called_name.clone())
-                    .or_default() += 1;
-            }
-        },
-    )?;
-    tally.refused = refused;
-    usage::absorb(home, &mut store, &mut resolver, context.now)?;
     Ok(())
 }

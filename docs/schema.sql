@@ -473,7 +473,7 @@ BEGIN
   DELETE FROM usage_day
   WHERE events = 0 AND day = substr(new.at, 1, 10) AND skill_id = coalesce(old.skill_id, 0) AND kind = new.kind AND "trigger" = new."trigger"
     AND client = coalesce(new.client, '') AND background = (new.actor IN ('background_review', 'curator'));
-  INSERT INTO usage_day VALUES (substr(new.at, 1, 10), new.skill_id, new.kind, new."trigger", coalesce(new.client, ''),
+  INSERT INTO usage_day VALUES (substr(new.at, 1, 10), coalesce(new.skill_id, 0), new.kind, new."trigger", coalesce(new.client, ''),
     new.actor IN ('background_review', 'curator'), 1, coalesce(new.ok = 0, 0))
   ON CONFLICT DO UPDATE SET events = events + 1, failures = failures + excluded.failures;
 END;

@@ -211,7 +211,13 @@ fn import_file(context: &Context, client: LineClient, path: &Path) -> Result<()>
         roots: &roots,
         progress: &Quiet,
     };
-    import::import_lines(&mut store, client, path, &options).map(|_| ())
+    import::import_lines(&mut store, client, path, &options)?;
+    // Claude Code keeps the files of a session's subagents in a folder of the session's name.
+    let folder = path.with_extension("");
+    if folder.is_dir() {
+        import::import_lines(&mut store, client, &folder, &options)?;
+    }
+    Ok(())
 }
 
 const LOG: &str = "logs/hook.log";

@@ -46,7 +46,7 @@ pub use units::UnitRow;
 pub use usage::{
     Actor, Added, Baseline, ClientUse, Cost, CostRow, DayCount, ImportFile, ImportedChange,
     Install, LifeRow, MomentRow, NamedSkill, NotInstalled, OpenCall, RecordRow, SkillUse, StaleRow,
-    Taken, Totals, TrendRow, Trigger, UsageEvent, UseKind,
+    Taken, Totals, TrendRow, Trigger, Typed, UsageEvent, UseKind,
 };
 
 /// The database file's name in the library's home.

@@ -7,8 +7,8 @@ use super::gather::{WEEKS, by_week, week_start};
 use super::uses_and_views;
 use crate::cli::Context;
 use crate::cli::output::{Output, Style, clean, grouped, one_line, plural};
-use crate::error::Result;
-use crate::store::{LifeRow, MomentRow, SkillAddress, Store};
+use crate::error::{Error, Result};
+use crate::store::{LifeRow, MissingRow, MomentRow, SkillAddress, Store};
 use crate::time::Timestamp;
 
 /// Moments that are shown.
@@ -24,7 +24,7 @@ struct Life {
 }
 
 pub(super) fn tell(context: &mut Context, store: &Store, name: &str) -> Result<()> {
-    let skill = store.find_skill(name)?;
+    let skill = find(store, name)?;
     let row = store.life(skill.id)?;
     let days = store.days_of(skill.id, week_start(context.now, WEEKS - 1))?;
     let has_failed = row.newest[3].is_some();
@@ -45,6 +45,31 @@ pub(super) fn tell(context: &mut Context, store: &Store, name: &str) -> Result<(
         picture(&mut context.out, &life, context.now)
     } else {
         records(&mut context.out, &life)
+    }
+}
+
+/// Finds a skill; one whose folder vanished still has its counts.
+fn find(store: &Store, name: &str) -> Result<SkillAddress> {
+    let not_found = match store.find_skill(name) {
+        Err(error @ Error::SkillNotFound { .. }) => error,
+        other => return other,
+    };
+    let id = name.strip_prefix('#').and_then(|id| id.parse().ok());
+    let mut vanished: Vec<MissingRow> = store.list_missing()?;
+    vanished.retain(|row| {
+        let folder = row.rel_path.rsplit('/').next();
+        id == Some(row.id) || row.name == name || folder == Some(name)
+    });
+    match (vanished.pop(), vanished.is_empty()) {
+        (Some(row), true) => Ok(SkillAddress {
+            id: row.id,
+            path: format!("{}/{}", row.root, row.rel_path),
+            name: row.name.replace(".archive/", ""),
+            rel_path: row.rel_path,
+            file_name: String::new(),
+            is_archived: false,
+        }),
+        _ => Err(not_found),
     }
 }
 

@@ -66,6 +66,18 @@ fn ran(input: &Value, store: &Store, user_home: &Path, turn: &str) -> Option<Rec
     let skill_of = |path: &str, kind| codex_skill(store, user_home, path, kind);
     let path = command.skill(folder.as_deref(), &skill_of)?;
     let name = path.rsplit('/').next()?.to_owned();
+    // A prompt that asked for it said its own name, which need not be the folder's.
+    let own = store.skills_named(&name).unwrap_or_default();
+    let is_asked_for = own
+        .iter()
+        .filter(|skill| skill.path() == path)
+        .any(|skill| {
+            let id = format!("codex:{turn}:{}", skill.name);
+            store.has_event(&id).unwrap_or_default()
+        });
+    if is_asked_for {
+        return None;
+    }
     Some(Recording {
         trigger: Some("model".to_owned()),
         args: Some(command.text().chars().take(200).collect()),

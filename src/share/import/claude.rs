@@ -101,13 +101,12 @@ pub(super) fn read_line(
     Ok(())
 }
 
-/// Hands over the calls that are still without an answer; a later one is told as an outcome.
+/// Hands over what waits for its answer or its folder; what comes later is told then.
 pub(super) fn flush(state: &mut ClaudeState, out: &mut Vec<Found>) {
     let mut calls = std::mem::take(&mut state.calls);
-    for call in &mut calls {
+    for call in calls.iter_mut().filter(|call| !call.is_told) {
         state.tell(call, out);
     }
-    calls.retain(|call| call.ok.is_none());
     state.calls = calls;
 }
 
@@ -211,7 +210,7 @@ impl ClaudeState {
     fn body(&mut self, value: &Value, out: &mut Vec<Found>) {
         let folder = base_folder(value);
         let source = text(value, "sourceToolUseID");
-        if let Some(index) = self.awaits_folder(source.as_deref(), folder.is_some()) {
+        if let Some(index) = self.awaits_folder(source.as_deref(), folder.as_deref()) {
             let mut call = self.calls.swap_remove(index);
             call.path = folder;
             call.ok = call.ok.or(Some(true));
@@ -228,21 +227,24 @@ impl ClaudeState {
         self.tell_typed(value, typed, folder, Some(true), out);
     }
 
-    /// The call whose body this is: the one it names, else (older versions name none) the newest that
-    /// went well, when no typed command comes first.
-    fn awaits_folder(&self, source: Option<&str>, has_folder: bool) -> Option<usize> {
+    /// The call whose body this is: the one it names, else (older versions name none) the first that went
+    /// well and is called like the folder, when no typed command comes first.
+    fn awaits_folder(&self, source: Option<&str>, folder: Option<&str>) -> Option<usize> {
         if let Some(source) = source {
             return self
                 .calls
                 .iter()
                 .position(|call| call.tool_use_id == source);
         }
-        if self.typed.is_some() || !has_folder {
-            return None;
-        }
-        self.calls
+        let folder = folder.filter(|_| self.typed.is_none())?;
+        let last = folder.trim_end_matches('/').rsplit('/').next();
+        let waits = |call: &Call| call.ok == Some(true) && call.path.is_none();
+        let is_named = |call: &Call| call.name.rsplit(':').next() == last;
+        let named = self
+            .calls
             .iter()
-            .rposition(|call| call.ok == Some(true) && call.path.is_none())
+            .position(|call| waits(call) && is_named(call));
+        named.or_else(|| self.calls.iter().position(waits))
     }
 
     fn tell_typed(
@@ -270,6 +272,7 @@ impl ClaudeState {
             ok,
             args: typed.args,
             file: None,
+            is_again: false,
         };
         self.remember(&found.name, &found.event_id);
         out.push(Found::Use(Box::new(found)));
@@ -299,12 +302,16 @@ impl ClaudeState {
         let Some(index) = self.calls.iter().position(|call| call.tool_use_id == id) else {
             return;
         };
-        if !ok || self.calls.get(index).is_some_and(|call| call.is_told) {
+        if !ok {
             let mut call = self.calls.swap_remove(index);
-            call.ok = Some(ok);
-            self.tell(&mut call, out);
-        } else if let Some(call) = self.calls.get_mut(index) {
-            // Its text, which says the folder, comes next.
+            call.ok = Some(false);
+            return self.tell(&mut call, out);
+        }
+        // Its text, which says the folder, comes next.
+        if let Some(call) = self.calls.get_mut(index) {
+            if call.is_told && call.ok.is_none() {
+                out.push(Found::Outcome(format!("{ID}{id}"), true));
+            }
             call.ok = Some(true);
         }
     }
@@ -315,20 +322,21 @@ impl ClaudeState {
             .partition(|call| call.ok.is_some());
         self.calls = open;
         for mut call in done {
-            self.tell(&mut call, out);
+            if !call.is_told {
+                self.tell(&mut call, out);
+            }
         }
     }
 
-    /// Hands over a call, or how it ended when it was handed over before.
+    /// Hands over a call; of one that was handed over before, what is known only now.
     fn tell(&mut self, call: &mut Call, out: &mut Vec<Found>) {
         let event_id = format!("{ID}{}", call.tool_use_id);
-        if call.is_told {
-            if let Some(ok) = call.ok {
-                out.push(Found::Outcome(event_id, ok));
-            }
+        if let (true, Some(ok)) = (call.is_told, call.ok) {
+            out.push(Found::Outcome(event_id.clone(), ok));
+        }
+        if call.is_told && call.path.is_none() {
             return;
         }
-        call.is_told = true;
         self.remember(&call.name, &event_id);
         out.push(Found::Use(Box::new(FoundUse {
             event_id,
@@ -344,14 +352,13 @@ impl ClaudeState {
             ok: call.ok,
             args: call.args.clone(),
             file: None,
+            is_again: call.is_told,
         })));
+        call.is_told = true;
     }
 
     /// Gives up on calls that were broken off.
     fn age(&mut self, out: &mut Vec<Found>) {
-        if self.calls.is_empty() {
-            return;
-        }
         for call in &mut self.calls {
             call.lines += 1;
         }
@@ -360,7 +367,7 @@ impl ClaudeState {
                 .into_iter()
                 .partition(|call| call.lines > PATIENCE);
             self.calls = young;
-            for mut call in old {
+            for mut call in old.into_iter().filter(|call| !call.is_told) {
                 self.tell(&mut call, out);
             }
         }

@@ -31,6 +31,8 @@ pub(super) struct FoundUse {
     pub args: Option<String>,
     /// For a file read: which.
     pub file: Option<String>,
+    /// Whether it was told before, without its folder.
+    pub is_again: bool,
 }
 
 /// Tokens of one message that a client credits to a skill.

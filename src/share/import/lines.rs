@@ -209,7 +209,8 @@ impl Import<'_> {
                     self.warn(&file.path, Some(number), message);
                 }
             }
-            open.at.read_lines += 1;
+            // Counted by line ends: that of a whole last line may come later.
+            open.at.read_lines += u64::from(is_whole);
             open.at.read_bytes += length;
             self.summary.lines += 1;
             self.advance(length);
@@ -414,6 +415,7 @@ fn codex_use(state: &CodexState, found: CodexUse) -> Found {
         ok: found.ok,
         args: found.args,
         file: None,
+        is_again: false,
     }))
 }
 

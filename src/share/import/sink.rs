@@ -8,7 +8,7 @@ use super::summary::{Summary, count};
 use super::{CLAUDE_ID, Options};
 use crate::error::Result;
 use crate::store::{
-    Actor, Added, Cost, ImportFile, ImportedChange, Store, Trigger, Tx, UsageEvent,
+    Actor, Added, Cost, ImportFile, ImportedChange, Store, Trigger, Tx, Typed, UsageEvent,
 };
 use crate::time::Timestamp;
 use crate::usage::{Call, Meant, Resolver};
@@ -30,12 +30,10 @@ pub(super) struct Sink<'s> {
 /// One thing ready to be written.
 enum Ready {
     Event(Box<UsageEvent>),
-    /// A hook noted it under another id.
-    Alias {
-        event_id: String,
-        of: String,
-        event: Box<UsageEvent>,
-    },
+    /// A use that was told before, now with the folder it was loaded from.
+    Place(Box<UsageEvent>),
+    /// A typed command, which a hook may have noted under another id; with the skills it may mean.
+    Typed(Box<UsageEvent>, Vec<i64>),
     Outcome(String, bool),
     Cost(super::found::FoundCost, Timestamp),
 }
@@ -154,16 +152,20 @@ impl<'s> Sink<'s> {
             project: found.project.as_deref(),
         };
         let meant = self.resolver.resolve(self.store, call)?;
-        tally(summary, &found, &meant);
+        let is_again = found.is_again;
+        if !is_again {
+            tally(summary, &found, &meant);
+        }
         let skill_id = meant.skill().map(|skill| skill.id);
         let event = self.event(found, at, skill_id);
-        let is_typed = event.trigger == Trigger::Slash && self.client == "claude-code";
-        if is_typed && let Some(of) = self.hook_event(&event)? {
-            return Ok(Some(Ready::Alias {
-                event_id: event.event_id.clone(),
-                of,
-                event: Box::new(event),
-            }));
+        if is_again {
+            return Ok(Some(Ready::Place(Box::new(event))));
+        }
+        if event.trigger == Trigger::Slash && self.client == "claude-code" {
+            let name = event.called_name.rsplit(':').next().unwrap_or_default();
+            let same_name = self.store.skills_named(name)?;
+            let ids = same_name.iter().map(|skill| skill.id).collect();
+            return Ok(Some(Ready::Typed(Box::new(event), ids)));
         }
         Ok(Some(Ready::Event(Box::new(event))))
     }
@@ -199,21 +201,6 @@ impl<'s> Sink<'s> {
             in_baseline,
         }
     }
-
-    /// Finds the event of a typed command that a hook noted before the transcript was read.
-    fn hook_event(&self, event: &UsageEvent) -> Result<Option<String>> {
-        if self.store.has_event(&event.event_id)? {
-            return Ok(None);
-        }
-        let session = event.session_id.as_deref().unwrap_or_default();
-        let prefix = format!("{CLAUDE_ID}typed:{session}:");
-        let same_name = self
-            .store
-            .skills_named(event.called_name.rsplit(':').next().unwrap_or_default())?;
-        let ids: Vec<i64> = same_name.iter().map(|skill| skill.id).collect();
-        self.store
-            .unclaimed_hook_event(&prefix, &ids, &event.called_name, event.at, HOOK_WINDOW_MS)
-    }
 }
 
 /// Longest name or argument, in characters.
@@ -235,22 +222,8 @@ fn time(text: Option<&str>, fallback: Timestamp) -> Timestamp {
 fn write(tx: &Tx<'_>, client: &str, item: &Ready) -> Result<Option<Added>> {
     match item {
         Ready::Event(event) => tx.add_event(event).map(Some),
-        Ready::Alias {
-            event_id,
-            of,
-            event,
-        } => {
-            // Of two uses within the window the first claims the hook's event.
-            if tx.add_alias(event_id, of)? {
-                let known = UsageEvent {
-                    event_id: of.clone(),
-                    ..(**event).clone()
-                };
-                tx.add_event(&known).map(Some)
-            } else {
-                tx.add_event(event).map(Some)
-            }
-        }
+        Ready::Typed(event, ids) => write_typed(tx, event, ids).map(Some),
+        Ready::Place(event) => tx.add_event(event).map(|_| None),
         Ready::Outcome(event_id, ok) => tx.settle_event(event_id, *ok).map(|()| None),
         Ready::Cost(cost, at) => tx
             .add_cost(&Cost {
@@ -265,6 +238,31 @@ fn write(tx: &Tx<'_>, client: &str, item: &Ready) -> Result<Option<Added>> {
             })
             .map(|()| None),
     }
+}
+
+/// Adds a typed command, unless a hook noted it: then its event goes by this id, too.
+fn write_typed(tx: &Tx<'_>, event: &UsageEvent, ids: &[i64]) -> Result<Added> {
+    if tx.has_event(&event.event_id)? {
+        return tx.add_event(event);
+    }
+    let prefix = format!("{CLAUDE_ID}typed:");
+    let heard = tx.unclaimed_hook_event(&Typed {
+        prefix: &prefix,
+        skill_ids: ids,
+        called_name: &event.called_name,
+        session_id: event.session_id.as_deref(),
+        at: event.at,
+        within_ms: HOOK_WINDOW_MS,
+    })?;
+    let Some(of) = heard else {
+        return tx.add_event(event);
+    };
+    tx.add_alias(&event.event_id, &of)?;
+    // The transcript knows which copy ran.
+    tx.add_event(&UsageEvent {
+        event_id: of,
+        ..event.clone()
+    })
 }
 
 fn tally(summary: &mut Summary, found: &FoundUse, meant: &Meant) {

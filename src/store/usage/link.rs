@@ -60,6 +60,26 @@ pub struct OpenCall {
     pub project: Option<String>,
 }
 
+/// A typed command as a transcript tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Typed<'a> {
+    /// What ids of such events begin with when a hook made them.
+    pub prefix: &'a str,
+    /// The skills the name may mean.
+    pub skill_ids: &'a [i64],
+    /// The name as it was called.
+    pub called_name: &'a str,
+    /// The session of the transcript.
+    pub session_id: Option<&'a str>,
+    /// When it was typed.
+    pub at: Timestamp,
+    /// How far the hook's clock may be from the transcript's, milliseconds.
+    pub within_ms: i64,
+}
+
+/// A hook and the line it belongs to are written within this time, milliseconds.
+const SAME_MOMENT_MS: i64 = 5_000;
+
 const COLUMNS: &str = "s.id, coalesce(m.name, s.rel_path), s.rel_path, r.path, r.kind, r.client, r.priority, s.state = 'archived', s.missing_since IS NOT NULL, m.content_hash";
 const IN_USE: &str = "s.removed_at IS NULL AND r.removed_at IS NULL";
 
@@ -181,50 +201,6 @@ impl Store {
             .query_row(SELECT, [], |row| row.get(0))
             .map_err(Error::database("look for events to link"))
     }
-
-    /// Returns the event of a typed command that a hook noted without knowing its id: the one nearest
-    /// in time that no transcript claimed yet, at most `within_ms` away.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub fn unclaimed_hook_event(
-        &self,
-        prefix: &str,
-        skill_ids: &[i64],
-        called_name: &str,
-        at: Timestamp,
-        within_ms: i64,
-    ) -> Result<Option<String>> {
-        const LINKED: &str = "SELECT event_id, at FROM usage_event u WHERE skill_id = ?1 AND at BETWEEN ?2 AND ?3
-              AND substr(event_id, 1, length(?4)) = ?4 AND NOT EXISTS (SELECT 1 FROM usage_alias a WHERE a.usage_event_id = u.id)";
-        const OPEN: &str = "SELECT event_id, at FROM usage_event u WHERE skill_id IS NULL AND called_name = ?1 AND at BETWEEN ?2 AND ?3
-              AND substr(event_id, 1, length(?4)) = ?4 AND NOT EXISTS (SELECT 1 FROM usage_alias a WHERE a.usage_event_id = u.id)";
-        let from = Timestamp::from_millis(at.millis() - within_ms).to_string();
-        let to = Timestamp::from_millis(at.millis() + within_ms).to_string();
-        let query = || -> rusqlite::Result<Vec<(String, String)>> {
-            let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-            let mut found = Vec::new();
-            let mut open = self.connection.prepare_cached(OPEN)?;
-            for row in open.query_map(params![called_name, from, to, prefix], read)? {
-                found.push(row?);
-            }
-            let mut linked = self.connection.prepare_cached(LINKED)?;
-            for id in skill_ids {
-                for row in linked.query_map(params![id, from, to, prefix], read)? {
-                    found.push(row?);
-                }
-            }
-            Ok(found)
-        };
-        let found = query().map_err(Error::database("look for a hook's event"))?;
-        let distance = |text: &str| {
-            Timestamp::parse(text).map_or(i64::MAX, |other| (other.millis() - at.millis()).abs())
-        };
-        Ok(found
-            .into_iter()
-            .min_by_key(|(id, text)| (distance(text), id.clone()))
-            .map(|(id, _)| id))
-    }
 }
 
 impl Tx<'_> {
@@ -268,6 +244,51 @@ impl Tx<'_> {
             params![called_name, skill_id],
             "link a change to its skill",
         )
+    }
+
+    /// Finds the event of a typed command that a hook noted without knowing its id, and that no transcript
+    /// claimed yet: of the same name, of the same session and near in time, else at almost the same time,
+    /// because a resumed session tells the line of another one.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn unclaimed_hook_event(&self, typed: &Typed<'_>) -> Result<Option<String>> {
+        const UNCLAIMED: &str = "at BETWEEN ?2 AND ?3 AND substr(event_id, 1, length(?4)) = ?4
+              AND NOT EXISTS (SELECT 1 FROM usage_alias a WHERE a.usage_event_id = u.id)";
+        let linked = format!(
+            "SELECT event_id, session_id, at FROM usage_event u WHERE skill_id = ?1 AND {UNCLAIMED}"
+        );
+        let open = format!(
+            "SELECT event_id, session_id, at FROM usage_event u WHERE skill_id IS NULL AND called_name = ?1 AND {UNCLAIMED}"
+        );
+        let from = Timestamp::from_millis(typed.at.millis() - typed.within_ms).to_string();
+        let to = Timestamp::from_millis(typed.at.millis() + typed.within_ms).to_string();
+        let query = || -> rusqlite::Result<Vec<(String, Option<String>, String)>> {
+            let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+            let mut found = Vec::new();
+            let mut open = self.transaction.prepare_cached(&open)?;
+            for row in open.query_map(params![typed.called_name, from, to, typed.prefix], read)? {
+                found.push(row?);
+            }
+            let mut linked = self.transaction.prepare_cached(&linked)?;
+            for id in typed.skill_ids {
+                for row in linked.query_map(params![id, from, to, typed.prefix], read)? {
+                    found.push(row?);
+                }
+            }
+            Ok(found)
+        };
+        let found = query().map_err(Error::database("look for a hook's event"))?;
+        let distance = |at: &str| {
+            Timestamp::parse(at).map_or(i64::MAX, |at| (at.millis() - typed.at.millis()).abs())
+        };
+        let ranked = found.into_iter().map(|(id, session, at)| {
+            let is_other = session.as_deref() != typed.session_id;
+            (is_other, distance(&at), id)
+        });
+        let near =
+            ranked.filter(|(is_other, distance, _)| !is_other || *distance <= SAME_MOMENT_MS);
+        Ok(near.min().map(|(_, _, id)| id))
     }
 
     /// Lets a known event go by another id, too. Returns whether it was new.

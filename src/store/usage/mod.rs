@@ -13,7 +13,7 @@ use crate::time::Timestamp;
 
 pub use baseline::{Baseline, ImportedChange, Install, RecordRow, Taken};
 pub use imports::{Cost, ImportFile};
-pub use link::{NamedSkill, OpenCall};
+pub use link::{NamedSkill, OpenCall, Typed};
 pub use stats::{
     ClientUse, CostRow, DayCount, LifeRow, MomentRow, NotInstalled, SkillUse, StaleRow, Totals,
     TrendRow,
@@ -218,16 +218,17 @@ const HASH_THEN: &str = "(SELECT f.after_hash
     ORDER BY v.id DESC
     LIMIT 1)";
 
+const HAS_EVENT: &str = "SELECT EXISTS (SELECT 1 FROM usage_event WHERE event_id = ?1) OR EXISTS (SELECT 1 FROM usage_alias WHERE event_id = ?1)";
+
 impl Store {
     /// Says whether an event of this id, or one that goes by it, is known.
     ///
     /// # Errors
     /// [`Error::Database`].
     pub fn has_event(&self, event_id: &str) -> Result<bool> {
-        const SELECT: &str = "SELECT EXISTS (SELECT 1 FROM usage_event WHERE event_id = ?1) OR EXISTS (SELECT 1 FROM usage_alias WHERE event_id = ?1)";
         let query = || {
             self.connection
-                .prepare_cached(SELECT)?
+                .prepare_cached(HAS_EVENT)?
                 .query_row([event_id], |row| row.get(0))
         };
         query().map_err(Error::database("look up an event"))
@@ -243,6 +244,19 @@ impl Store {
 }
 
 impl Tx<'_> {
+    /// As [`Store::has_event`].
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn has_event(&self, event_id: &str) -> Result<bool> {
+        let query = || {
+            self.transaction
+                .prepare_cached(HAS_EVENT)?
+                .query_row([event_id], |row| row.get(0))
+        };
+        query().map_err(Error::database("look up an event"))
+    }
+
     /// Adds an event, or notes what this one knows more than the known one of the same id.
     ///
     /// # Errors
@@ -317,7 +331,7 @@ impl Tx<'_> {
     fn learn(&self, event: &UsageEvent) -> Result<()> {
         const SELECT: &str = "SELECT id, skill_id, ok IS NULL, called_path IS NULL FROM usage_event WHERE event_id = ?1";
         const SETTLE: &str = "UPDATE usage_event SET ok = ?2 WHERE id = ?1";
-        const PLACE: &str = "UPDATE usage_event SET called_path = ?2, skill_id = coalesce(?3, skill_id) WHERE id = ?1";
+        const PLACE: &str = "UPDATE usage_event SET called_path = ?2, skill_id = ?3 WHERE id = ?1";
         let read = || {
             self.transaction
                 .prepare_cached(SELECT)?
@@ -338,7 +352,7 @@ impl Tx<'_> {
         if is_placeless && event.called_path.is_some() {
             let values = params![id, event.called_path, event.skill_id];
             self.run(PLACE, values, "note which copy ran")?;
-            if event.skill_id.is_some() && event.skill_id != skill_id {
+            if event.skill_id != skill_id {
                 self.recount(skill_id)?;
                 self.recount(event.skill_id)?;
             }

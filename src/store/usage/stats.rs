@@ -133,7 +133,7 @@ pub struct CostRow {
 /// One skill's life.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LifeRow {
-    /// active, stale or archived.
+    /// active, stale, archived or missing.
     pub state: String,
     /// Who made it.
     pub origin: String,
@@ -385,7 +385,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub fn life(&self, skill_id: i64) -> Result<LifeRow> {
-        const SELECT: &str = "SELECT s.state, s.origin, s.pinned, s.created_at,
+        const SELECT: &str = "SELECT CASE WHEN s.missing_since IS NULL THEN s.state ELSE 'missing' END, s.origin, s.pinned, s.created_at,
               coalesce(u.use_count, 0), coalesce(u.view_count, 0), coalesce(u.file_count, 0), coalesce(u.failure_count, 0),
               coalesce(u.background_use_count + u.background_view_count + u.background_file_count, 0),
               (SELECT coalesce(sum(b.patch_count), 0) FROM usage_baseline b WHERE b.skill_id = s.id)

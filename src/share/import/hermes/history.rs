@@ -292,6 +292,7 @@ impl Reader<'_> {
             ok: None,
             args: None,
             file: None,
+            is_again: false,
         }
     }
 

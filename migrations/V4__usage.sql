@@ -44,12 +44,39 @@ END;
 
 -- A later line of the same message may know more.
 CREATE TRIGGER usage_cost_grows AFTER UPDATE ON usage_cost
-WHEN new.usage_event_id IS NOT NULL
+WHEN new.usage_event_id = old.usage_event_id
 BEGIN
   UPDATE usage_event
   SET tokens_in = coalesce(tokens_in, 0) + new.tokens_in - old.tokens_in, tokens_out = coalesce(tokens_out, 0) + new.tokens_out - old.tokens_out
   WHERE id = new.usage_event_id;
 END;
+
+-- The use was found after its cost.
+CREATE TRIGGER usage_cost_links AFTER UPDATE OF usage_event_id ON usage_cost
+WHEN old.usage_event_id IS NULL AND new.usage_event_id IS NOT NULL
+BEGIN
+  UPDATE usage_event
+  SET tokens_in = coalesce(tokens_in, 0) + new.tokens_in, tokens_out = coalesce(tokens_out, 0) + new.tokens_out
+  WHERE id = new.usage_event_id;
+END;
+
+CREATE TRIGGER usage_cost_is_kept BEFORE DELETE ON usage_cost
+BEGIN SELECT RAISE(ABORT, 'what a message cost is never deleted'); END;
+
+CREATE TRIGGER usage_cost_stays_with_its_use BEFORE UPDATE OF usage_event_id ON usage_cost
+WHEN old.usage_event_id IS NOT NULL AND new.usage_event_id IS NOT old.usage_event_id
+BEGIN SELECT RAISE(ABORT, 'what a message cost stays with its use'); END;
+
+-- Uses a client may have made of folders that are no skills of the library, as far as is known: Codex reads files
+-- with a shell, and only the library tells which of them are skills'. Recorded when the folder turns out to be one.
+CREATE TABLE usage_candidate (
+  event_id  TEXT PRIMARY KEY,
+  folder    TEXT NOT NULL,
+  -- What to record, as a line of `skilldb record -`.
+  recording TEXT NOT NULL CHECK (json_valid(recording))
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX usage_cost_without_use ON usage_cost (at) WHERE usage_event_id IS NULL;
 
 -- Events a day: what the statistics of a million events are made from. skill_id 0 is called but not installed.
 CREATE TABLE usage_day (
@@ -93,6 +120,7 @@ ALTER TABLE usage_baseline ADD COLUMN record TEXT;
 ALTER TABLE usage_baseline ADD COLUMN seen_use_count INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE usage_baseline ADD COLUMN seen_view_count INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE usage_baseline ADD COLUMN seen_patch_count INTEGER NOT NULL DEFAULT 0;
+UPDATE usage_baseline SET seen_use_count = use_count, seen_view_count = view_count;
 
 -- What the counters should say. For `doctor`, and for the rare events that touch few skills.
 CREATE VIEW usage_recount AS
@@ -108,11 +136,12 @@ FROM (
          CASE WHEN fg AND kind = 'use' THEN at END AS last_use,
          CASE WHEN fg AND kind = 'view' THEN at END AS last_view,
          CASE WHEN fg AND kind = 'file' THEN at END AS last_file,
-         (kind = 'use') * (1 - fg) AS b_uses, (kind = 'view') * (1 - fg) AS b_views, (kind = 'file') * (1 - fg) AS b_files,
-         CASE WHEN NOT fg THEN at END AS last_b,
-         coalesce(fg AND ok = 0, 0) AS failed,
-         CASE WHEN fg AND ok = 0 THEN at END AS last_failed
-  FROM (SELECT skill_id, kind, at, ok, actor NOT IN ('background_review', 'curator') AS fg FROM usage_event WHERE skill_id IS NOT NULL AND in_baseline = 0)
+         (kind = 'use') * bg AS b_uses, (kind = 'view') * bg AS b_views, (kind = 'file') * bg AS b_files,
+         CASE WHEN bg THEN at END AS last_b,
+         coalesce(is_fg AND ok = 0, 0) AS failed,
+         CASE WHEN is_fg AND ok = 0 THEN at END AS last_failed
+  FROM (SELECT skill_id, kind, at, ok, is_fg, is_fg AND NOT in_baseline AS fg, NOT is_fg AND NOT in_baseline AS bg
+        FROM (SELECT skill_id, kind, at, ok, in_baseline, actor NOT IN ('background_review', 'curator') AS is_fg FROM usage_event WHERE skill_id IS NOT NULL))
   UNION ALL
   SELECT skill_id, use_count, view_count, file_count, last_use_at, last_view_at, last_file_at, 0, 0, 0, NULL, 0, NULL FROM usage_baseline)
 GROUP BY skill_id;
@@ -128,16 +157,14 @@ BEGIN
   ON CONFLICT DO UPDATE SET events = events + 1, failures = failures + excluded.failures;
   INSERT INTO usage_total VALUES (coalesce(new.client, ''), new."trigger", new.actor IN ('background_review', 'curator'), 1, coalesce(new.ok = 0, 0))
   ON CONFLICT DO UPDATE SET events = events + 1, failures = failures + excluded.failures;
-  INSERT INTO skill_usage (skill_id) SELECT new.skill_id WHERE new.skill_id IS NOT NULL AND new.in_baseline = 0 ON CONFLICT DO NOTHING;
+  INSERT INTO skill_usage (skill_id) SELECT new.skill_id WHERE new.skill_id IS NOT NULL ON CONFLICT DO NOTHING;
   UPDATE skill_usage
   SET use_count  = use_count  + (new.kind = 'use'),
       view_count = view_count + (new.kind = 'view'),
       file_count = file_count + (new.kind = 'file'),
       last_use_at  = CASE WHEN new.kind = 'use'  THEN max(coalesce(last_use_at, ''), new.at)  ELSE last_use_at END,
       last_view_at = CASE WHEN new.kind = 'view' THEN max(coalesce(last_view_at, ''), new.at) ELSE last_view_at END,
-      last_file_at = CASE WHEN new.kind = 'file' THEN max(coalesce(last_file_at, ''), new.at) ELSE last_file_at END,
-      failure_count = failure_count + coalesce(new.ok = 0, 0),
-      last_failure_at = CASE WHEN new.ok = 0 THEN max(coalesce(last_failure_at, ''), new.at) ELSE last_failure_at END
+      last_file_at = CASE WHEN new.kind = 'file' THEN max(coalesce(last_file_at, ''), new.at) ELSE last_file_at END
   WHERE skill_id = new.skill_id AND new.in_baseline = 0 AND new.actor NOT IN ('background_review', 'curator');
   UPDATE skill_usage
   SET background_use_count  = background_use_count  + (new.kind = 'use'),
@@ -145,12 +172,18 @@ BEGIN
       background_file_count = background_file_count + (new.kind = 'file'),
       last_background_at    = max(coalesce(last_background_at, ''), new.at)
   WHERE skill_id = new.skill_id AND new.in_baseline = 0 AND new.actor IN ('background_review', 'curator');
+  -- A sidecar counts no failures, so they count beside a baseline, too.
+  UPDATE skill_usage
+  SET failure_count = failure_count + 1, last_failure_at = max(coalesce(last_failure_at, ''), new.at)
+  WHERE skill_id = new.skill_id AND new.ok = 0 AND new.actor NOT IN ('background_review', 'curator');
 END;
 
--- An event is a fact. Three things may be learnt later, once: how it ended, which skill it was, what it cost.
+-- An event is a fact. What may be learnt later, once: how it ended, which skill it was, what it cost, and that a
+-- baseline counts it already.
 CREATE TRIGGER usage_event_is_never_rewritten BEFORE UPDATE ON usage_event
-WHEN new.event_id <> old.event_id OR new.called_name <> old.called_name OR new.kind <> old.kind OR new."trigger" <> old."trigger"
-  OR new.actor <> old.actor OR new.at <> old.at OR new.in_baseline <> old.in_baseline
+WHEN new.id <> old.id OR new.event_id <> old.event_id OR new.called_name <> old.called_name OR new.kind <> old.kind OR new."trigger" <> old."trigger"
+  OR new.actor <> old.actor OR new.at <> old.at OR new.in_baseline < old.in_baseline
+  OR (new.in_baseline > old.in_baseline AND old.client IS NOT 'hermes')
   OR (new.client, new.session_id, new.subagent, new.channel, new.project, new.machine, new.args, new.file, new.content_hash)
      IS NOT (old.client, old.session_id, old.subagent, old.channel, old.project, old.machine, old.args, old.file, old.content_hash)
   OR coalesce(new.tokens_in, 0) < coalesce(old.tokens_in, 0) OR coalesce(new.tokens_out, 0) < coalesce(old.tokens_out, 0)
@@ -177,7 +210,7 @@ BEGIN
   WHERE client = coalesce(new.client, '') AND "trigger" = new."trigger" AND background = (new.actor IN ('background_review', 'curator'));
   UPDATE skill_usage
   SET failure_count = failure_count + 1, last_failure_at = max(coalesce(last_failure_at, ''), new.at)
-  WHERE skill_id = old.skill_id AND new.in_baseline = 0 AND new.actor NOT IN ('background_review', 'curator');
+  WHERE skill_id = old.skill_id AND new.actor NOT IN ('background_review', 'curator');
 END;
 
 -- The skill appeared, or the transcript says which copy ran. Whoever links many recounts once, after all of them.
@@ -200,7 +233,8 @@ CREATE TABLE import_file (
   client      TEXT NOT NULL,
   path        TEXT NOT NULL,
   size        INTEGER NOT NULL,
-  mtime_ns    INTEGER NOT NULL,
+  -- Last change of the file or of what is known about it.
+  ctime_ns    INTEGER NOT NULL,
   -- Bytes and whole lines that were read.
   read_bytes  INTEGER NOT NULL,
   read_lines  INTEGER NOT NULL,
@@ -220,6 +254,9 @@ ALTER TABLE change ADD COLUMN event_id TEXT;
 CREATE UNIQUE INDEX change_by_event ON change (event_id) WHERE event_id IS NOT NULL;
 -- NULL where skill_id says it; else the name of a skill that is not there.
 ALTER TABLE revision ADD COLUMN called_name TEXT;
+
+-- A folder that was moved within sight is still found under its old place.
+CREATE INDEX revision_file_by_origin ON revision_file (moved_from) WHERE moved_from IS NOT NULL;
 
 -- Where an installed skill came from, as an installer noted it.
 CREATE TABLE skill_install (
@@ -352,8 +389,8 @@ SELECT called_name AS name,
        min(at) AS first_at,
        max(at) AS last_at,
        group_concat(DISTINCT client) AS clients,
-       -- More than none: skills of that name are there, and nothing says which of them was meant.
-       (SELECT count(*) FROM v_skill v WHERE v.name = called_name AND v.state <> 'archived') AS copies
+       -- More than one: skills of that name are there, and nothing says which of them was meant.
+       (SELECT count(*) FROM v_skill v WHERE v.id IN (SELECT skill_id FROM manifest WHERE name = called_name UNION ALL SELECT skill_id FROM manifest WHERE folder = called_name) AND v.state <> 'archived') AS copies
 FROM usage_event
 WHERE skill_id IS NULL
 GROUP BY called_name;
@@ -373,6 +410,19 @@ SELECT i.name,
        i.updated_at,
        i.noted_in
 FROM skill_install i;
+
+CREATE VIEW v_usage_cost AS
+SELECT c.message_id,
+       u.event_id,
+       u.skill_id,
+       c.called_name,
+       c.client,
+       c.session_id,
+       c.at,
+       c.tokens_in,
+       c.tokens_out
+FROM usage_cost c
+LEFT JOIN usage_event u ON u.id = c.usage_event_id;
 
 CREATE VIEW v_import AS
 SELECT client, path, size, read_bytes, read_lines, since, read_at

@@ -109,7 +109,8 @@ impl Config {
     /// # Errors
     /// [`Error::Config`] naming file and line; [`Error::Io`] for a file that is there but cannot be read.
     pub fn load(flags: &Flags) -> Result<Self> {
-        let mut config = Self::start(flags)?;
+        let cwd = std::env::current_dir().map_err(Error::io("find the current folder", "."))?;
+        let mut config = Self::start(flags, cwd)?;
         let home_file = config.home.value.join(HOME_FILE);
         let project_file = config
             .cwd
@@ -131,8 +132,7 @@ impl Config {
     }
 
     /// What is known before any file is read.
-    fn start(flags: &Flags) -> Result<Self> {
-        let cwd = std::env::current_dir().map_err(Error::io("find the current folder", "."))?;
+    fn start(flags: &Flags, cwd: PathBuf) -> Result<Self> {
         let user_home = user_home(flags)?;
         let home = home_setting(flags, &user_home, &cwd);
         Ok(Self {
@@ -162,7 +162,9 @@ impl Config {
     /// # Errors
     /// [`Error::Config`] where the environment alone is not enough.
     pub fn load_without_files(flags: &Flags) -> Result<Self> {
-        Self::start(flags)
+        // Not even the current folder has to be there.
+        let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+        Self::start(flags, cwd)
     }
 
     fn add_environment(&mut self) {
@@ -293,11 +295,17 @@ impl Config {
 
     /// How a hook has to call this program: by its name where a shell finds just this one, else by its
     /// path; with the library's home unless that is the usual one.
-    #[must_use]
-    pub fn program(&self) -> String {
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a path that is not UTF-8: settings hold text only.
+    pub fn program(&self) -> Result<String> {
         let quoted = |path: &Path| {
-            let text = path.to_string_lossy().into_owned();
-            shlex::try_quote(&text).map_or(text.clone(), std::borrow::Cow::into_owned)
+            let text = path.to_str().and_then(|text| shlex::try_quote(text).ok());
+            text.map(std::borrow::Cow::into_owned)
+                .ok_or_else(|| Error::Usage {
+                    message: format!("the path {} cannot stand in settings", path.display()),
+                    hint: Some("use a path of plain text".to_owned()),
+                })
         };
         let own = std::env::current_exe().and_then(|path| path.canonicalize());
         let paths = variable("PATH").unwrap_or_default();
@@ -306,14 +314,14 @@ impl Config {
             .find(|path| path.is_file());
         let mut words = match (own, found.and_then(|path| path.canonicalize().ok())) {
             (Ok(own), Some(found)) if own == found => "skilldb".to_owned(),
-            (Ok(own), _) => quoted(&own),
+            (Ok(own), _) => quoted(&own)?,
             (Err(_), _) => "skilldb".to_owned(),
         };
         if self.home.origin != Origin::Default {
             words.push_str(" --home ");
-            words.push_str(&quoted(&self.home.value));
+            words.push_str(&quoted(&self.home.value)?);
         }
-        words
+        Ok(words)
     }
 
     /// What this library is called in files it writes for others: the machine and its home.

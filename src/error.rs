@@ -124,6 +124,20 @@ pub enum Error {
         /// The library's home folder.
         home: PathBuf,
     },
+    /// A file of another program cannot be read.
+    #[error("{}: {message}", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// The database was written by an older skilldb, and whoever asks has no time to bring it up to date.
+    #[error("database {} has an older schema", path.display())]
+    OlderSchema {
+        /// The database file.
+        path: PathBuf,
+    },
     /// The database was written by a newer skilldb.
     #[error(
         "database {path} was written by a newer skilldb (schema {found}, this one knows {known})"
@@ -252,6 +266,7 @@ impl Error {
             | Self::NoLibrary { .. }
             | Self::NoHistory { .. }
             | Self::Settings { .. }
+            | Self::Foreign { .. }
             | Self::Relink { .. }
             | Self::Sql { .. }
             | Self::Io { .. }
@@ -261,6 +276,7 @@ impl Error {
             | Self::Usage { .. }
             | Self::Config { .. } => ErrorKind::Usage,
             Self::Locked { .. }
+            | Self::OlderSchema { .. }
             | Self::NewerSchema { .. }
             | Self::Migration { .. }
             | Self::Database { .. } => ErrorKind::Store,
@@ -286,6 +302,8 @@ impl Error {
             Self::NoHistory { .. } => "no-history",
             Self::Settings { .. } => "settings",
             Self::Locked { .. } => "locked",
+            Self::Foreign { .. } => "foreign-file",
+            Self::OlderSchema { .. } => "older-schema",
             Self::NewerSchema { .. } => "newer-schema",
             Self::Migration { .. } => "migration",
             Self::Relink { .. } => "relink",
@@ -339,6 +357,8 @@ impl Error {
             ),
             Self::Settings { .. } => Some("mend it by hand first; nothing was changed".to_owned()),
             Self::Locked { .. } => Some("wait until it is done, then run this again".to_owned()),
+            Self::Foreign { .. } => Some("nothing of it was changed".to_owned()),
+            Self::OlderSchema { .. } => Some("`skilldb sync` brings it up to date".to_owned()),
             Self::NewerSchema { .. } => Some("update skilldb; nothing was changed".to_owned()),
             Self::Migration { .. } | Self::Database { .. } => self.database_hint(),
             Self::Relink { .. } => Some("`skilldb list --missing` shows the ids".to_owned()),
@@ -372,7 +392,7 @@ impl Error {
                 "check the permissions of the library's home folder (`skilldb path home`)"
             }
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-                "move skilldb.db aside and run `skilldb sync` with your folders: the files are not touched by this; history and usage stay in the file moved aside (a `*.backup` beside it may be whole)"
+                "move skilldb.db, skilldb.db-wal and skilldb.db-shm aside together and run `skilldb sync` with your folders: the files are not touched by this; history and usage stay in what was moved aside (a `*.backup` may be whole: put it in the place of skilldb.db when the other two are away)"
             }
             _ => "run `skilldb doctor`",
         };

@@ -245,7 +245,7 @@ fn a_file_that_is_no_database_is_a_damaged_store() {
     let told = library.run(&["list"]);
     assert!(told.starts_with("exit 3\n--- stderr\nerror: "), "{told}");
     assert!(
-        told.contains("hint: move skilldb.db aside and run `skilldb sync`"),
+        told.contains("hint: move skilldb.db, skilldb.db-wal and skilldb.db-shm aside together and run `skilldb sync`"),
         "{told}"
     );
 }

@@ -96,8 +96,11 @@ fn off_a_terminal_each_record_is_a_line_with_its_kind_first() {
     never-used	looked-at	0	[DIR]/skills/looked-at
     never-used	twin	0	[DIR]/skills/a/twin
     never-used	twin	0	[DIR]/skills/b/twin
-    rising	rising	3	1
-    falling	falling	1	2
+    rising	rising	3	1	[DIR]/skills/rising
+    falling	falling	1	2	[DIR]/skills/falling
+    stale	looked-at	2025-11-01T12:00:00.000Z	[DIR]/skills/looked-at
+    stale	twin	2025-11-01T12:00:00.000Z	[DIR]/skills/a/twin
+    stale	twin	2025-11-01T12:00:00.000Z	[DIR]/skills/b/twin
     not-installed	ghost	2	1	2025-12-21T12:00:00.000Z	codex,claude-code
     unclear	twin	1	0	2025-12-31T12:00:00.000Z	
     client		cli	6	0
@@ -105,9 +108,6 @@ fn off_a_terminal_each_record_is_a_line_with_its_kind_first() {
     client	codex	model	2	1
     client	claude-code	cli	1	0
     client	codex	cli	1	1
-    stale	looked-at	2025-11-01T12:00:00.000Z
-    stale	twin	2025-11-01T12:00:00.000Z
-    stale	twin	2025-11-01T12:00:00.000Z
     tokens	rising	150	20	2
     tokens	falling	7	0	1
     ");
@@ -146,17 +146,17 @@ fn json_has_the_same_numbers_by_name() {
     let told = library.json(&["stats", "--limit", "1"]);
     let totals = json!({
         "skills": 5, "used": 2, "never_used": 3, "use_count": 7, "view_count": 1, "file_count": 1,
-        "failure_count": 1, "background_count": 1, "events": 13, "not_installed_events": 3,
+        "failure_count": 1, "background_count": 1, "events": 13, "not_installed_events": 3, "stale_candidates": 3,
     });
     assert_eq!(told["totals"], totals);
     let names = |key: &str| common::strings(&told[key], "name");
     assert_eq!(names("most_used"), ["rising"], "as many as were asked for");
     assert_eq!(
         names("never_used"),
-        ["looked-at", "twin", "twin"],
-        "all of them"
+        ["looked-at"],
+        "as many as were asked for; the totals count all"
     );
-    let rising = json!([{"id": told["most_used"][0]["id"], "name": "rising", "last_28_days": 3, "28_days_before": 1}]);
+    let rising = json!([{"id": told["most_used"][0]["id"], "name": "rising", "path": library.path("skills/rising"), "last_28_days": 3, "28_days_before": 1}]);
     assert_eq!(told["rising"], rising);
     assert_eq!(told["falling"][0]["28_days_before"], 2);
     let ghost = json!([{
@@ -166,7 +166,7 @@ fn json_has_the_same_numbers_by_name() {
     assert_eq!(told["not_installed"], ghost);
     let nobody = json!({"client": null, "trigger": "cli", "events": 6, "failures": 0});
     assert_eq!(told["by_client"][0], nobody);
-    assert_eq!(names("stale_candidates"), ["looked-at", "twin", "twin"]);
+    assert_eq!(names("stale_candidates"), ["looked-at"]);
     assert_eq!(
         told["tokens"],
         json!([{"name": "rising", "tokens_in": 150, "tokens_out": 20, "uses": 2}])
@@ -221,8 +221,8 @@ fn a_skill_is_stale_from_thirty_days_on_and_only_work_with_it_wakes_it() {
     ]);
     let stale = || library.json(&["stats"])["stale_candidates"].clone();
     let told = json!([
-        {"id": 2, "name": "never", "since": "2025-11-01T12:00:00.000Z", "was_used": false},
-        {"id": 3, "name": "thirty-days", "since": "2025-12-03T03:04:05.000Z", "was_used": true},
+        {"id": 2, "name": "never", "path": library.path("skills/never"), "since": "2025-11-01T12:00:00.000Z", "was_used": false},
+        {"id": 3, "name": "thirty-days", "path": library.path("skills/thirty-days"), "since": "2025-12-03T03:04:05.000Z", "was_used": true},
     ]);
     assert_eq!(stale(), told);
     library.run(&["record", "view", "thirty-days", "--actor", "curator"]);

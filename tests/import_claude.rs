@@ -250,7 +250,7 @@ fn the_report_names_files_sessions_events_skills_and_names() {
             "schema_version": 1, "client": "claude-code", "path": path.to_str().unwrap(), "dry_run": false,
             "files": {"seen": 1, "unchanged": 0}, "bytes": size, "lines": 4, "sessions": 1, "subagents": 0,
             "events": {"new": 2, "known": 0, "older": 0, "failed": 1},
-            "skills": [{"name": "tea", "events": 1}], "not_installed": [{"name": "coffee", "events": 1}],
+            "skills": [{"id": 1, "name": "tea", "path": library.path("skills/tea"), "events": 1}], "not_installed": [{"name": "coffee", "events": 1}],
             "unclear": [], "unknown_folders": [], "linked": [], "taken_over": null,
             "warnings": [], "more_warnings": 0,
         })

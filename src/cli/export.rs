@@ -1,6 +1,6 @@
 //! `skilldb export`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
 
@@ -30,7 +30,7 @@ struct Usage {
     /// The program that will read it
     #[arg(long, value_enum)]
     format: Format,
-    /// Only skills of this root
+    /// Only skills of this root, or of a folder in one
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }
@@ -44,18 +44,19 @@ enum Format {
 pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     let What::Usage(usage) = &args.what;
     let store = Store::open_read(&context.config.home.value, context.now)?;
-    let root = match &usage.root {
-        Some(path) => {
-            let path = context.config.cwd.join(path);
-            let path = path.canonicalize().unwrap_or(path);
-            if !store.roots()?.iter().any(|root| root.path == path) {
-                return Err(Error::UnknownRoot { path });
-            }
-            Some(path.to_string_lossy().into_owned())
+    let mut rows = store.usage_records()?;
+    if let Some(path) = &usage.root {
+        let path = context.config.cwd.join(path);
+        let path = path.canonicalize().unwrap_or(path);
+        if !store
+            .roots()?
+            .iter()
+            .any(|root| path.starts_with(&root.path))
+        {
+            return Err(Error::UnknownRoot { path });
         }
-        None => None,
-    };
-    let rows = store.usage_records(root.as_deref())?;
+        rows.retain(|row| Path::new(&row.path).starts_with(&path));
+    }
     let Format::Hermes = usage.format;
     context
         .out

@@ -4,3 +4,4 @@
 pub mod export;
 pub mod hook;
 pub mod import;
+mod json;

@@ -111,7 +111,7 @@ impl Store {
         const COMPARE: &str = "SELECT count(DISTINCT skill_id) FROM (
               SELECT * FROM (SELECT * FROM usage_recount EXCEPT SELECT * FROM skill_usage)
               UNION ALL
-              SELECT * FROM (SELECT * FROM skill_usage WHERE use_count + view_count + file_count + background_use_count + background_view_count + background_file_count > 0
+              SELECT * FROM (SELECT * FROM skill_usage WHERE use_count + view_count + file_count + background_use_count + background_view_count + background_file_count + failure_count > 0
                              EXCEPT SELECT * FROM usage_recount))";
         let count: i64 = self
             .connection

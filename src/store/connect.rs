@@ -25,17 +25,31 @@ pub(super) enum Mode {
 
 /// How long a connection waits for another writer before it gives up.
 const BUSY_FOR: Duration = Duration::from_secs(5);
+/// Naps of a caller that must not be held up: about a quarter of a second.
+const BRIEF_TRIES: i32 = 400;
 const STATEMENTS: usize = 64;
 
 /// Opens `path`, which must exist unless the mode is [`Mode::Build`].
 ///
 /// # Errors
 /// [`Error::Database`] when the file is no database or cannot be opened.
+pub(super) fn open(path: &Path, mode: Mode) -> Result<Connection> {
+    open_patiently(path, mode, nap)
+}
+
+/// As [`open`], for callers that must not be held up: gives up on a lock after a quarter of a second.
+///
+/// # Errors
+/// As [`open`].
+pub(super) fn open_briefly(path: &Path, mode: Mode) -> Result<Connection> {
+    open_patiently(path, mode, |tries| tries < BRIEF_TRIES && nap(tries))
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "the one function that opens a connection"
 )]
-pub(super) fn open(path: &Path, mode: Mode) -> Result<Connection> {
+fn open_patiently(path: &Path, mode: Mode, on_busy: fn(i32) -> bool) -> Result<Connection> {
     let access = match mode {
         Mode::ReadWrite => OpenFlags::SQLITE_OPEN_READ_WRITE,
         Mode::Build => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
@@ -45,7 +59,7 @@ pub(super) fn open(path: &Path, mode: Mode) -> Result<Connection> {
         Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .map_err(Error::database("open the file"))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    configure(&mut connection, mode).map_err(Error::database("set up a connection"))?;
+    configure(&mut connection, mode, on_busy).map_err(Error::database("set up a connection"))?;
     Ok(connection)
 }
 
@@ -73,7 +87,7 @@ pub(super) fn open_immutable(path: &Path, mode: Mode) -> Result<Connection> {
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection =
         Connection::open_with_flags(uri, access).map_err(Error::database("open the file"))?;
-    configure(&mut connection, mode).map_err(Error::database("set up a connection"))?;
+    configure(&mut connection, mode, nap).map_err(Error::database("set up a connection"))?;
     Ok(connection)
 }
 
@@ -81,10 +95,14 @@ fn hex(nibble: u8) -> char {
     char::from_digit(u32::from(nibble), 16).unwrap_or('0')
 }
 
-fn configure(connection: &mut Connection, mode: Mode) -> rusqlite::Result<()> {
+fn configure(
+    connection: &mut Connection,
+    mode: Mode,
+    on_busy: fn(i32) -> bool,
+) -> rusqlite::Result<()> {
     // A fixed 0.5 ms nap beats SQLite's own schedule, which starves writers for seconds under load;
     // the jitter keeps eight processes that wake together from meeting again.
-    connection.busy_handler(Some(nap))?;
+    connection.busy_handler(Some(on_busy))?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
@@ -151,9 +169,10 @@ pub(super) fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
     }
 }
 
-/// Gives up after a quarter of a second.
-pub(super) fn be_brief(connection: &mut Connection) -> rusqlite::Result<()> {
-    connection.busy_handler(Some(|tries| nap(tries) && tries < 400))
+/// Copies the log into the database as soon as it has this many pages: for connections that add a few
+/// rows, while others keep the database open and so keep the log from being taken away.
+pub(super) fn keep_log_short(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch("PRAGMA wal_autocheckpoint = 256;")
 }
 
 fn nap(tries: i32) -> bool {

@@ -94,11 +94,19 @@ fn take_indexes(transaction: &Transaction<'_>) -> rusqlite::Result<Vec<String>> 
     Ok(indexes.into_iter().map(|(_, sql)| sql).collect())
 }
 
-/// Removes the log of a database that was deleted: SQLite would replay it into the new one. Only called
+/// Puts the log of a database that is not there any more aside: SQLite would replay it into the new one. Only called
 /// under the library's lock, by which nobody else is publishing.
 fn remove_orphaned_logs(place: &Path) {
     if place.exists() {
         return;
+    }
+    for suffix in [super::WAL, "-journal"] {
+        let log = super::beside(place, suffix);
+        if fs::metadata(&log).is_ok_and(|metadata| metadata.len() > 0) {
+            // It belongs to a database that was moved away, and may hold what that one does not.
+            let aside = super::beside(place, &format!(".orphaned-{}{suffix}", std::process::id()));
+            let _ = fs::rename(&log, aside);
+        }
     }
     remove_logs(place);
 }

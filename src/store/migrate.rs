@@ -95,11 +95,14 @@ fn describe(error: &dyn std::error::Error) -> String {
 
 fn back_up(path: &Path, schema: i32, now: Timestamp) -> Result<()> {
     let copy = backup_path(path, schema, now);
+    // A killed process leaves its half under this name, and the next one goes on from there.
+    let half = path.with_file_name("skilldb.backup.part");
+    let _ = std::fs::remove_file(&half);
     let second = connect::open(path, Mode::Read)?;
     second
-        .execute("VACUUM INTO ?1", [copy.to_string_lossy()])
+        .execute("VACUUM INTO ?1", [half.to_string_lossy()])
         .map_err(Error::database("copy the database before migrating"))?;
-    Ok(())
+    std::fs::rename(&half, &copy).map_err(Error::io("create", copy))
 }
 
 fn backup_path(path: &Path, schema: i32, now: Timestamp) -> PathBuf {

@@ -46,7 +46,7 @@ pub use units::UnitRow;
 pub use usage::{
     Actor, Added, Baseline, ClientUse, Cost, CostRow, DayCount, ImportFile, ImportedChange,
     Install, LifeRow, MomentRow, NamedSkill, NotInstalled, OpenCall, RecordRow, SkillUse, StaleRow,
-    Taken, Totals, TrendRow, Trigger, Typed, UsageEvent, UseKind,
+    Taken, Told, Totals, TrendRow, Trigger, Typed, UsageEvent, UseKind,
 };
 
 /// The database file's name in the library's home.
@@ -58,6 +58,15 @@ pub struct Store {
     connection: Connection,
     path: PathBuf,
     wrote: Wrote,
+}
+
+/// Whether to wait for somebody who is changing the library: a first sync may take a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waiting {
+    /// Until it is done.
+    Yes,
+    /// Not at all.
+    No,
 }
 
 /// What a connection wrote, which decides what happens at its end.
@@ -112,6 +121,28 @@ impl Store {
         if is_outdated {
             migrate::migrate(&mut connection, &path, now)?;
         }
+        Ok(Some(Self {
+            connection,
+            path,
+            wrote: Wrote::Nothing,
+        }))
+    }
+
+    /// As [`Store::open`] for callers that must not be held up: waits a quarter of a second for others, and
+    /// leaves an older schema as it is.
+    ///
+    /// # Errors
+    /// [`Error::OlderSchema`], [`Error::NewerSchema`], [`Error::Database`].
+    pub fn open_briefly(home: &Path) -> Result<Option<Self>> {
+        let path = home.join(FILE_NAME);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let connection = connect::open_briefly(&path, Mode::ReadWrite)?;
+        if migrate::is_outdated(&connection, &path)? {
+            return Err(Error::OlderSchema { path });
+        }
+        connect::use_wal(&connection).map_err(Error::database("set up a connection"))?;
         Ok(Some(Self {
             connection,
             path,
@@ -190,28 +221,22 @@ impl Store {
     /// # Errors
     /// What `work` returns, or [`Error::Database`].
     pub fn append<T>(&mut self, work: impl FnOnce(&Tx<'_>) -> Result<T>) -> Result<T> {
-        self.wrote = self.wrote.max(Wrote::FewRows);
+        if self.wrote == Wrote::Nothing {
+            connect::keep_log_short(&self.connection)
+                .map_err(Error::database("set up a connection"))?;
+            self.wrote = Wrote::FewRows;
+        }
         write(&mut self.connection, work)
     }
 
-    /// Waits a quarter of a second for other writers, not seconds: for callers that must not be held up.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub fn be_brief(&mut self) -> Result<()> {
-        connect::be_brief(&mut self.connection).map_err(Error::database("set up a connection"))
-    }
-
-    /// Makes an empty database at `home`, unless somebody else does meanwhile: a first sync may take a
-    /// while, and `waits` says whether to wait for it.
+    /// Makes an empty database at `home`, unless somebody else does meanwhile.
     ///
     /// # Errors
     /// As [`Store::create`], or [`Error::Locked`].
-    pub fn create_empty(home: &Path, waits: bool) -> Result<()> {
-        let _lock = if waits {
-            LibraryLock::take(home, || {})?
-        } else {
-            LibraryLock::try_take(home)?
+    pub fn create_empty(home: &Path, waiting: Waiting) -> Result<()> {
+        let _lock = match waiting {
+            Waiting::Yes => LibraryLock::take(home, || {})?,
+            Waiting::No => LibraryLock::try_take(home)?,
         };
         if !home.join(FILE_NAME).exists() {
             Self::create(home, |_| Ok(()))?;

@@ -168,6 +168,8 @@ impl Tx<'_> {
             .query_row(REMOVE, params![path, now.to_string()], |row| row.get(0))
             .optional()
             .map_err(Error::database("remove a root"))?;
+        // Of two skills of a name one may be left, and be the one that was meant.
+        self.mark_link_due()?;
         Ok(removed.is_some())
     }
 }

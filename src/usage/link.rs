@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use super::candidate::record_candidates;
 use super::resolve::{Call, Meant, Resolver};
 use crate::error::Result;
 use crate::store::Store;
+use crate::time::Timestamp;
 
 /// Events that found their skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +21,11 @@ pub struct Linked {
 ///
 /// # Errors
 /// [`crate::Error::Database`].
-pub fn link_waiting(store: &mut Store, resolver: &mut Resolver<'_>) -> Result<Vec<Linked>> {
+pub fn link_waiting(
+    store: &mut Store,
+    resolver: &mut Resolver<'_>,
+    now: Timestamp,
+) -> Result<Vec<Linked>> {
     if !store.is_link_due()? {
         return Ok(Vec::new());
     }
@@ -28,6 +34,10 @@ pub fn link_waiting(store: &mut Store, resolver: &mut Resolver<'_>) -> Result<Ve
         let found = link_name(store, resolver, &name)?;
         linked.extend(found);
     }
+    for (name, events) in record_candidates(store, resolver, now)? {
+        linked.push(Linked { name, events });
+    }
+    linked.retain(|linked| linked.events > 0);
     store.append(|tx| {
         tx.links_are_done()?;
         Ok(linked)

@@ -6,8 +6,9 @@ use std::io::{BufRead, BufReader, Read};
 use serde::{Deserialize, Serialize};
 
 use super::resolve::{Call, Meant, Resolver};
+use super::typed::{HOOK_ID, add_typed};
 use crate::error::{Error, Result};
-use crate::store::{Actor, Added, NamedSkill, Store, Trigger, UsageEvent, UseKind};
+use crate::store::{Actor, Added, NamedSkill, Store, Trigger, Tx, UsageEvent, UseKind};
 use crate::time::{Timestamp, file_clock_ns};
 
 /// What is known of a use that is to be recorded. The same fields make a line of JSON.
@@ -95,6 +96,8 @@ impl Recording {
         let trigger = word(self.trigger.as_deref(), "trigger", Trigger::parse)?;
         let actor = word(self.actor.as_deref(), "actor", Actor::parse)?;
         let trigger = trigger.unwrap_or(Trigger::Cli);
+        tokens(self.tokens_in)?;
+        tokens(self.tokens_out)?;
         let at = match &self.at {
             Some(text) => time(text)?,
             None => now,
@@ -102,7 +105,10 @@ impl Recording {
         // Of a use that happens now the mirror knows the version; of an older one only the history does.
         let current = skill.filter(|_| self.at.is_none());
         Ok(UsageEvent {
-            event_id: self.event_id.unwrap_or_else(new_event_id),
+            event_id: self
+                .event_id
+                .filter(|id| !id.trim().is_empty())
+                .unwrap_or_else(new_event_id),
             skill_id: skill.map(|skill| skill.id),
             called_name: match skill {
                 Some(skill) if self.name.starts_with('#') => skill.name.clone(),
@@ -185,6 +191,19 @@ fn word<T>(
     .transpose()
 }
 
+/// Most tokens one use may have cost: sums over millions of uses must stay whole numbers.
+const MOST_TOKENS: u64 = 1_000_000_000_000;
+
+fn tokens(count: Option<u64>) -> Result<()> {
+    match count {
+        Some(count) if count > MOST_TOKENS => Err(Error::Usage {
+            message: format!("{count} tokens are more than any use costs"),
+            hint: None,
+        }),
+        _ => Ok(()),
+    }
+}
+
 fn time(text: &str) -> Result<Timestamp> {
     Timestamp::parse_lenient(text)
         .filter(|at| at.is_writable())
@@ -229,13 +248,22 @@ pub fn record(
     let recording = recording.normalised()?;
     let meant = find_meant(store, resolver, &recording)?;
     let event = recording.event(now, meant.skill())?;
-    let added = store.append_event(&event)?;
+    let added = store.append(|tx| add(tx, &event))?;
     Ok(Recorded {
         event_id: event.event_id,
         added,
         called_name: event.called_name,
         meant,
     })
+}
+
+/// Adds an event; one that a hook heard may be known from a transcript.
+fn add(tx: &Tx<'_>, event: &UsageEvent) -> Result<Added> {
+    if event.event_id.starts_with(HOOK_ID) {
+        let skills: Vec<i64> = event.skill_id.into_iter().collect();
+        return add_typed(tx, event, &skills);
+    }
+    tx.add_event(event)
 }
 
 /// Says what [`record`] would do.
@@ -393,7 +421,7 @@ fn commit_if(
     let added = store.append(|tx| {
         batch
             .iter()
-            .map(|ready| tx.add_event(&ready.event))
+            .map(|ready| add(tx, &ready.event))
             .collect::<Result<Vec<_>>>()
     });
     let added = match (added, &mut sink.keep) {

@@ -219,6 +219,12 @@ fn by_path(store: &Store, path: &str) -> Result<Place> {
             return Ok(Place::Of(skill));
         }
     }
+    // A skill that was moved within sight ran from where it was then.
+    if real.is_none()
+        && let Some(skill) = store.skill_moved_from(path)?
+    {
+        return Ok(Place::Of(skill));
+    }
     // A link below a root is a skill at the link's own place.
     if let Some(real) = real {
         let folder = path.rsplit('/').next().unwrap_or(path);
@@ -250,7 +256,7 @@ fn by_name(store: &Store, name: &str) -> Result<Vec<NamedSkill>> {
     if let Some((space, last)) = name.rsplit_once(':') {
         // A plugin's skill is not the user's skill of the same name.
         let mut found = store.skills_named(last)?;
-        found.retain(|skill| lies_in(&skill.path(), space));
+        found.retain(|skill| lies_in(skill, space));
         return Ok(found);
     }
     if let Some((_, last)) = name.rsplit_once('/') {
@@ -262,10 +268,24 @@ fn by_name(store: &Store, name: &str) -> Result<Vec<NamedSkill>> {
     Ok(Vec::new())
 }
 
-/// Whether a folder lies below one of this name (or these names, one in the other).
-fn lies_in(path: &str, space: &str) -> bool {
+/// Whether a skill belongs to a plugin, or a package of a project, of this name: a folder above the skill
+/// within its root, above that among plugins, or the one that holds the client's own folder.
+fn lies_in(skill: &NamedSkill, space: &str) -> bool {
     let space = space.replace(':', "/");
-    format!("{path}/").contains(&format!("/{}/", space.trim_matches('/')))
+    let space = space.trim_matches('/');
+    let holds = |folders: &str| format!("/{folders}/").contains(&format!("/{space}/"));
+    let above = skill
+        .rel_path
+        .rsplit_once('/')
+        .map_or("", |(above, _)| above);
+    let root = skill.root.as_str();
+    let plugins = root.split_once("/plugins/").map_or("", |(_, below)| below);
+    // `apps/web/.claude/skills`: the package is `apps/web`.
+    let package = root.rsplit_once("/.").map_or("", |(package, _)| package);
+    holds(above)
+        || holds(plugins)
+        || (skill.root_kind == "plugin" && holds(root.trim_start_matches('/')))
+        || package.ends_with(&format!("/{space}"))
 }
 
 #[cfg(test)]
@@ -333,8 +353,23 @@ mod tests {
 
     #[test]
     fn a_plugin_is_a_folder_above_the_skill() {
-        assert!(lies_in("/srv/u/.claude/plugins/pack/skills/lint", "pack"));
-        assert!(lies_in("/repo/apps/web/.claude/skills/deploy", "apps/web"));
-        assert!(!lies_in("/srv/u/.claude/skills/lint", "pack"));
+        let at = |root: &str, rel_path: &str, kind: &str| NamedSkill {
+            root_kind: kind.to_owned(),
+            rel_path: rel_path.to_owned(),
+            ..skill(1, root, 0)
+        };
+        let plugin = at("/srv/u/.claude/plugins/pack/skills", "lint", "local");
+        assert!(lies_in(&plugin, "pack"));
+        assert!(lies_in(&at("/opt/pack/skills", "lint", "plugin"), "pack"));
+        assert!(lies_in(&at("/srv/skills", "pack/lint", "local"), "pack"));
+        assert!(lies_in(
+            &at("/repo/apps/web/.claude/skills", "deploy", "local"),
+            "apps/web"
+        ));
+        // The skill's own folder, and whatever lies above its root, is no plugin.
+        let own = at("/srv/u/.claude/skills", "lint", "local");
+        for space in ["lint", "srv", "u/.claude", "skills", "pack"] {
+            assert!(!lies_in(&own, space), "{space}");
+        }
     }
 }

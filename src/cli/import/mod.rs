@@ -2,12 +2,11 @@
 
 mod report;
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 pub(super) use self::report::linked_words;
 use self::report::{object, tell};
-use super::output::plural;
+use super::output::{clean, plural};
 use super::{Context, client_folders, progress, record};
 use crate::error::{Error, Result};
 use crate::library::RootKind;
@@ -83,13 +82,8 @@ impl Args {
 
 pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     if args.session_from_stdin {
-        let mut input = Vec::new();
-        let _ = std::io::stdin()
-            .lock()
-            .take(16 * 1024 * 1024)
-            .read_to_end(&mut input);
         if let Some(client) = args.client.lines() {
-            super::hook::import_session(context, client, &input);
+            super::hook::import_session(context, client);
         }
         return Ok(());
     }
@@ -157,18 +151,23 @@ fn import_into(
         progress,
     };
     if client == Client::Hermes {
-        sync_skills_of(context, home, path, progress)?;
+        let is_dry_run = home != context.config.home.value;
+        sync_skills_of(context, home, path, is_dry_run, progress)?;
     }
-    let mut store = record::open(home, context.now, true)?;
+    let mut store = record::open(home, context.now)?;
     let mut resolver = Resolver::new(&roots);
-    usage::absorb(home, &mut store, &mut resolver, context.now)?;
-    let mut linked = usage::link_waiting(&mut store, &mut resolver)?;
+    usage::absorb(home, &mut store, &mut resolver, context.now, u64::MAX)?;
+    let mut linked = usage::link_waiting(&mut store, &mut resolver, context.now)?;
     let summary = match client.lines() {
         Some(client) => import::import_lines(&mut store, client, path, &options)?,
         None => import::import_hermes(&mut store, path, &options)?,
     };
     // What appeared while this one read.
-    linked.extend(usage::link_waiting(&mut store, &mut Resolver::new(&roots))?);
+    linked.extend(usage::link_waiting(
+        &mut store,
+        &mut Resolver::new(&roots),
+        context.now,
+    )?);
     // The one write that also copies the log into the database.
     store.write(|_| Ok(()))?;
     Ok((summary, linked))
@@ -179,6 +178,7 @@ fn sync_skills_of(
     context: &Context,
     home: &Path,
     path: &Path,
+    is_dry_run: bool,
     progress: &dyn Progress,
 ) -> Result<()> {
     let (_, skills) = import::skills_folder(path)?;
@@ -217,11 +217,12 @@ fn sync_skills_of(
         progress,
     )?;
     let words = plural(report.counts.present, "skill");
-    context.out.say(&format!(
-        "Synced {}: {words}, {} new.",
-        roots[0].path.display(),
-        report.added.len()
-    ));
+    let path = roots[0].path.to_string_lossy();
+    let did = if is_dry_run { "Would sync" } else { "Synced" };
+    let new = report.added.len();
+    context
+        .out
+        .say(&format!("{did} {}: {words}, {new} new.", clean(&path)));
     Ok(())
 }
 

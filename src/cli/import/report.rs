@@ -38,7 +38,7 @@ pub(super) fn object(args: &Args, path: &Path, summary: &Summary, linked: &[Link
         "sessions": summary.sessions,
         "subagents": summary.subagents,
         "events": {"new": summary.new, "known": summary.known, "older": summary.older, "failed": summary.failures},
-        "skills": names(&summary.skills),
+        "skills": summary.skills.iter().map(|(id, (name, path, events))| json!({"id": id, "name": name, "path": path, "events": events})).collect::<Vec<_>>(),
         "not_installed": names(&summary.not_installed),
         "unclear": names(&summary.unclear),
         "unknown_folders": summary.unknown_folders,
@@ -65,6 +65,8 @@ fn taken_object(taken: &TakenOver) -> Value {
         "records": records,
         "without_folder": taken.without_folder,
         "pinned": taken.pinned,
+        "unpinned": taken.unpinned,
+        "uninstalled": taken.uninstalled,
         "states": pairs(&taken.states, "state"),
         "origins": pairs(&taken.origins, "origin"),
         "installs": taken.installs,
@@ -110,14 +112,14 @@ pub(super) fn tell(
     if let Some(taken) = &summary.taken {
         tell_taken(out, taken)?;
     }
-    tell_names(out, "used", &summary.skills)?;
+    tell_names(out, "used", &used(summary))?;
     tell_names(out, "not installed", &summary.not_installed)?;
     tell_names(out, "several skills have this name", &summary.unclear)?;
     for folder in &summary.unknown_folders {
         out.say(&format!(
             "Skills of {} were used and are not in the library: skilldb sync {}",
             clean(folder),
-            clean(folder)
+            clean(&shlex::try_quote(folder).unwrap_or_default())
         ));
     }
     if summary.skills.is_empty()
@@ -125,6 +127,11 @@ pub(super) fn tell(
         && args.client != Client::Hermes
     {
         out.say(&format!("None of these is in the library: skilldb sync --client {} brings in the folders {} reads.", args.client.id(), import::title(args.client.id())));
+    }
+    if summary.files == 0 {
+        out.say(
+            "No history was found there: name the client's home folder, or a folder of histories.",
+        );
     }
     out.line(&count_line(args, path, summary))
 }
@@ -136,6 +143,22 @@ pub(in crate::cli) fn linked_words(linked: &Linked) -> String {
         plural(linked.events, "earlier event"),
         clean(&linked.name)
     )
+}
+
+/// Events by skill; where several have a name, with the folder.
+fn used(summary: &Summary) -> BTreeMap<String, u64> {
+    let mut names: BTreeMap<&str, u64> = BTreeMap::new();
+    for (name, ..) in summary.skills.values() {
+        *names.entry(name).or_default() += 1;
+    }
+    let told = summary.skills.values().map(|(name, path, events)| {
+        if names.get(name.as_str()) == Some(&1) {
+            (name.clone(), *events)
+        } else {
+            (format!("{name} in {path}"), *events)
+        }
+    });
+    told.collect()
 }
 
 fn tell_names(out: &mut Output, what: &str, names: &BTreeMap<String, u64>) -> Result<()> {
@@ -201,9 +224,11 @@ fn tell_taken(out: &mut Output, taken: &TakenOver) -> Result<()> {
     };
     listed("record without folder", taken.without_folder.clone())?;
     listed("pinned", taken.pinned.clone())?;
+    listed("no longer pinned", taken.unpinned.clone())?;
     listed("state", pairs(&taken.states))?;
     listed("origin", pairs(&taken.origins))?;
     listed("installed by the hub", taken.installs.clone())?;
+    listed("no longer installed by the hub", taken.uninstalled.clone())?;
     listed("curator", taken.curator.iter().cloned().collect())?;
     if taken.changes > 0 {
         out.line(&format!("changes by its agent: {}", taken.changes))?;
@@ -224,14 +249,18 @@ fn count_line(args: &Args, path: &Path, summary: &Summary) -> String {
         0 => String::new(),
         count => format!(", {} older", grouped(count)),
     };
+    let unclear = match summary.unclear.values().sum::<u64>() {
+        0 => String::new(),
+        count => format!(", {} of unclear names", grouped(count)),
+    };
     let dry_run = if args.dry_run {
         " (dry run: nothing was written)"
     } else {
         ""
     };
-    let used = summary.skills.values().sum();
+    let used = summary.skills.values().map(|(.., events)| events).sum();
     format!(
-        "{}: {}{unchanged}, {} read, {}{subagents}; {} new, {} known{older}; {} of {}, {} not installed{dry_run}",
+        "{}: {}{unchanged}, {} read, {}{subagents}; {} new, {} known{older}; {} of {}{unclear}, {} not installed{dry_run}",
         clean(&path.to_string_lossy()),
         plural(summary.files, "file"),
         size(summary.bytes),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{Args, is_trouble, open};
+use super::{Args, is_trouble, open, open_briefly};
 use crate::cli::output::{clean, plural, tell};
 use crate::cli::{Context, client_folders};
 use crate::error::{Error, Result};
@@ -99,10 +99,11 @@ fn record(
     tally: &mut Tally,
     mut keep: Option<&mut dyn FnMut(Recording) -> Result<()>>,
 ) -> Result<()> {
-    let mut store = open(home, context.now, keep.is_none())?;
-    if keep.is_some() {
-        store.be_brief()?;
-    }
+    let mut store = if keep.is_some() {
+        open_briefly(home)?
+    } else {
+        open(home, context.now)?
+    };
     let roots = client_folders(&context.config);
     let mut resolver = Resolver::new(&roots);
     let is_lenient = keep.is_some();
@@ -145,7 +146,13 @@ fn record(
     );
     tally.refused += refused;
     result?;
-    if let Err(error) = usage::absorb(home, &mut store, &mut resolver, context.now) {
+    if let Err(error) = usage::absorb(
+        home,
+        &mut store,
+        &mut resolver,
+        context.now,
+        usage::A_LITTLE,
+    ) {
         let words = clean(&error.to_string()).into_owned();
         tell(&format!(
             "skilldb: events kept for later still wait: {words}"

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::output::{clean, tell};
 use super::{Context, client_folders};
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::{Added, Candidate, NamedSkill, Store};
+use crate::store::{Added, Candidate, NamedSkill, Store, Waiting};
 use crate::time::Timestamp;
 use crate::usage::{self, Meant, Recorded, Recording, Resolver};
 
@@ -190,10 +190,11 @@ fn keep(context: &Context, recording: Recording, error: &Error) {
 
 fn one(context: &mut Context, args: &Args, recording: Recording) -> Result<()> {
     let home = context.config.home.value.clone();
-    let mut store = open(&home, context.now, !args.best_effort)?;
-    if args.best_effort {
-        store.be_brief()?;
-    }
+    let mut store = if args.best_effort {
+        open_briefly(&home)?
+    } else {
+        open(&home, context.now)?
+    };
     let roots = client_folders(&context.config);
     let mut resolver = Resolver::new(&roots);
     if !args.best_effort {
@@ -201,7 +202,13 @@ fn one(context: &mut Context, args: &Args, recording: Recording) -> Result<()> {
     }
     let recorded = usage::record(&mut store, &mut resolver, recording, context.now)?;
     // The event is in: what waited from earlier may go on waiting.
-    if let Err(error) = usage::absorb(&home, &mut store, &mut resolver, context.now) {
+    if let Err(error) = usage::absorb(
+        &home,
+        &mut store,
+        &mut resolver,
+        context.now,
+        usage::A_LITTLE,
+    ) {
         tell(&format!(
             "skilldb: events kept for later still wait: {}",
             clean(&error.to_string())
@@ -245,15 +252,28 @@ fn refuse_several(store: &Store, resolver: &mut Resolver<'_>, recording: &Record
 }
 
 /// Opens the database for a few rows; makes an empty one when there is none, because what is used
-/// before the first sync counts, too. `waits` says whether to wait for somebody who is making one.
-pub(super) fn open(home: &Path, now: Timestamp, waits: bool) -> Result<Store> {
+/// before the first sync counts, too.
+pub(super) fn open(home: &Path, now: Timestamp) -> Result<Store> {
     if let Some(store) = Store::open(home, now)? {
         return Ok(store);
     }
-    Store::create_empty(home, waits)?;
-    Store::open(home, now)?.ok_or_else(|| Error::NoLibrary {
+    Store::create_empty(home, Waiting::Yes)?;
+    Store::open(home, now)?.ok_or_else(|| no_library(home))
+}
+
+/// As [`open`], without being held up by others.
+pub(super) fn open_briefly(home: &Path) -> Result<Store> {
+    if let Some(store) = Store::open_briefly(home)? {
+        return Ok(store);
+    }
+    Store::create_empty(home, Waiting::No)?;
+    Store::open_briefly(home)?.ok_or_else(|| no_library(home))
+}
+
+fn no_library(home: &Path) -> Error {
+    Error::NoLibrary {
         path: home.join(crate::store::FILE_NAME),
-    })
+    }
 }
 
 fn ambiguous(name: &str, skills: &[NamedSkill]) -> Error {

@@ -26,6 +26,7 @@ pub(super) struct Numbers {
     pub(super) weeks: Vec<(String, u64)>,
     pub(super) most_used: Vec<SkillUse>,
     pub(super) never_used: Vec<SkillUse>,
+    pub(super) vanished: Vec<SkillUse>,
     pub(super) rising: Vec<TrendRow>,
     pub(super) falling: Vec<TrendRow>,
     pub(super) not_installed: Vec<NotInstalled>,
@@ -44,6 +45,7 @@ pub(super) fn gather(store: &Store, now: Timestamp, limit: u32) -> Result<Number
         weeks: by_week(&counts, now),
         most_used: store.most_used(limit)?,
         never_used: store.never_used()?,
+        vanished: store.used_and_vanished(limit)?,
         rising,
         falling,
         not_installed: store.not_installed(limit)?,
@@ -157,6 +159,7 @@ mod tests {
             id: 1,
             now,
             before,
+            path: String::new(),
         };
         let rows = vec![
             row("same", 2, 2),

@@ -2,9 +2,8 @@
 
 mod charts;
 mod gather;
+mod plain;
 mod skill;
-
-use serde_json::{Value, json};
 
 use self::charts::{heat_strip, month_line, sparkline};
 use self::gather::{DAYS, Numbers, SPAN, STALE_DAYS, gather};
@@ -48,154 +47,14 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     }
     let numbers = gather(&store, context.now, args.limit)?;
     if context.out.json {
-        context.out.object(object(&numbers))
+        context
+            .out
+            .object(plain::object(&numbers, args.limit as usize))
     } else if context.out.width.is_some() {
         pictures(&mut context.out, &numbers, args, context.now)
     } else {
-        records(&mut context.out, &numbers)
+        plain::records(&mut context.out, &numbers, args.limit as usize)
     }
-}
-
-fn skill_object(skill: &SkillUse) -> Value {
-    json!({
-        "id": skill.id, "name": skill.name, "path": skill.path, "use_count": skill.uses, "view_count": skill.views,
-        "file_count": skill.files, "failure_count": skill.failures, "last_activity_at": skill.last_at,
-    })
-}
-
-fn object(numbers: &Numbers) -> Value {
-    let totals = &numbers.totals;
-    let trend = |rows: &[crate::store::TrendRow]| -> Vec<Value> {
-        rows.iter()
-            .map(|row| json!({"id": row.id, "name": row.name, "last_28_days": row.now, "28_days_before": row.before}))
-            .collect()
-    };
-    let list = |rows: &[SkillUse]| -> Vec<Value> { rows.iter().map(skill_object).collect() };
-    json!({
-        "totals": {
-            "skills": totals.skills, "used": totals.used, "never_used": totals.skills - totals.used,
-            "use_count": totals.uses, "view_count": totals.views, "file_count": totals.files, "failure_count": totals.failures,
-            "background_count": totals.background, "events": totals.events, "not_installed_events": totals.not_installed,
-        },
-        "days": numbers.days.iter().map(|(day, count)| json!({"day": day, "events": count})).collect::<Vec<_>>(),
-        "weeks": numbers.weeks.iter().map(|(day, count)| json!({"from": day, "events": count})).collect::<Vec<_>>(),
-        "most_used": list(&numbers.most_used),
-        "never_used": list(&numbers.never_used),
-        "rising": trend(&numbers.rising),
-        "falling": trend(&numbers.falling),
-        "not_installed": numbers.not_installed.iter().map(|row| json!({
-            "name": row.name, "calls": row.calls, "failures": row.failures, "last_at": row.last_at, "clients": row.clients, "copies": row.copies,
-        })).collect::<Vec<_>>(),
-        "by_client": numbers.by_client.iter().map(|row| json!({
-            "client": (!row.client.is_empty()).then_some(&row.client), "trigger": row.trigger, "events": row.events, "failures": row.failures,
-        })).collect::<Vec<_>>(),
-        "stale_candidates": numbers.stale.iter().map(|row| json!({
-            "id": row.id, "name": row.name, "since": row.since, "was_used": row.was_used,
-        })).collect::<Vec<_>>(),
-        "tokens": numbers.costs.iter().map(|row| json!({
-            "name": row.name, "tokens_in": row.tokens_in, "tokens_out": row.tokens_out, "uses": row.uses,
-        })).collect::<Vec<_>>(),
-    })
-}
-
-/// One record a line, the kind first.
-fn records(out: &mut Output, numbers: &Numbers) -> Result<()> {
-    let totals = &numbers.totals;
-    let mut line = |cells: &[&str]| {
-        let cells: Vec<String> = cells
-            .iter()
-            .map(|cell| super::output::one_line(cell))
-            .collect();
-        out.line(&cells.join("\t"))
-    };
-    for (what, count) in [
-        ("skills", totals.skills),
-        ("used", totals.used),
-        ("never-used", totals.skills - totals.used),
-        ("uses", totals.uses),
-        ("views", totals.views),
-        ("file-reads", totals.files),
-        ("failures", totals.failures),
-        ("background", totals.background),
-        ("events", totals.events),
-        ("not-installed", totals.not_installed),
-    ] {
-        line(&["total", what, &count.to_string()])?;
-    }
-    for (kind, list) in [("day", &numbers.days), ("week", &numbers.weeks)] {
-        for (day, count) in list {
-            line(&[kind, day, &count.to_string()])?;
-        }
-    }
-    for skill in &numbers.most_used {
-        let counts = [skill.uses, skill.views, skill.failures].map(|count| count.to_string());
-        let last = skill.last_at.as_deref().unwrap_or_default();
-        line(&[
-            "most-used",
-            &skill.name,
-            &counts[0],
-            &counts[1],
-            &counts[2],
-            last,
-            &skill.path,
-        ])?;
-    }
-    for skill in &numbers.never_used {
-        line(&[
-            "never-used",
-            &skill.name,
-            &skill.views.to_string(),
-            &skill.path,
-        ])?;
-    }
-    for (kind, rows) in [("rising", &numbers.rising), ("falling", &numbers.falling)] {
-        for row in rows {
-            line(&[
-                kind,
-                &row.name,
-                &row.now.to_string(),
-                &row.before.to_string(),
-            ])?;
-        }
-    }
-    for row in &numbers.not_installed {
-        let kind = if row.copies > 0 {
-            "unclear"
-        } else {
-            "not-installed"
-        };
-        let clients = row.clients.as_deref().unwrap_or_default();
-        line(&[
-            kind,
-            &row.name,
-            &row.calls.to_string(),
-            &row.failures.to_string(),
-            &row.last_at,
-            clients,
-        ])?;
-    }
-    for row in &numbers.by_client {
-        line(&[
-            "client",
-            &row.client,
-            &row.trigger,
-            &row.events.to_string(),
-            &row.failures.to_string(),
-        ])?;
-    }
-    for row in &numbers.stale {
-        line(&["stale", &row.name, &row.since])?;
-    }
-    for row in &numbers.costs {
-        line(&[
-            "tokens",
-            &row.name,
-            &row.tokens_in.to_string(),
-            &row.tokens_out.to_string(),
-            &row.uses.to_string(),
-        ])?;
-    }
-    Ok(())
 }
 
 /// What a skill is called in a list; where others have the name, with the end of its path.
@@ -240,6 +99,7 @@ fn pictures(out: &mut Output, numbers: &Numbers, args: &Args, now: Timestamp) ->
     used(out, numbers, now)?;
     trend(out, numbers)?;
     missing(out, numbers, now)?;
+    vanished(out, numbers, now)?;
     clients(out, numbers)?;
     idle(out, numbers, args, now)?;
     costs(out, numbers)
@@ -346,7 +206,7 @@ fn missing(out: &mut Output, numbers: &Numbers, now: Timestamp) -> Result<()> {
         let rows: Vec<Vec<String>> = numbers
             .not_installed
             .iter()
-            .filter(|row| (row.copies > 0) == is_unclear)
+            .filter(|row| (row.copies > 1) == is_unclear)
             .map(|row| {
                 vec![
                     format!("  {}", fit(&row.name, NAME)),
@@ -365,6 +225,31 @@ fn missing(out: &mut Output, numbers: &Numbers, now: Timestamp) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn vanished(out: &mut Output, numbers: &Numbers, now: Timestamp) -> Result<()> {
+    if numbers.vanished.is_empty() {
+        return Ok(());
+    }
+    heading(
+        out,
+        "Used, and their folders vanished (skilldb list --missing)",
+    )?;
+    let rows: Vec<Vec<String>> = numbers
+        .vanished
+        .iter()
+        .map(|skill| {
+            vec![
+                format!("  {}", fit(&skill.name, NAME)),
+                plural(skill.uses, "use"),
+                plural(skill.views, "view"),
+                ago(skill.last_at.as_deref(), now),
+            ]
+        })
+        .collect();
+    columns(&rows)
+        .iter()
+        .try_for_each(|line| out.line(line.trim_end()))
 }
 
 fn clients(out: &mut Output, numbers: &Numbers) -> Result<()> {

@@ -109,8 +109,8 @@ pub(super) fn settle_usage(context: &Context) -> Result<Vec<Linked>> {
     };
     let roots = client_folders(&context.config);
     let mut resolver = Resolver::new(&roots);
-    usage::absorb(home, &mut store, &mut resolver, context.now)?;
-    usage::link_waiting(&mut store, &mut resolver)
+    usage::absorb(home, &mut store, &mut resolver, context.now, u64::MAX)?;
+    usage::link_waiting(&mut store, &mut resolver, context.now)
 }
 
 /// The roots named on the command line. What is known about a folder already stays as it is, unless a

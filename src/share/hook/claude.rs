@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Heard, text, transcript};
 use crate::share::import::CLAUDE_ID;
 use crate::time::Timestamp;
-use crate::usage::Recording;
+use crate::usage::{HOOK_ID, Recording};
 
 pub(super) fn hear(input: &Value, now: Timestamp) -> Heard {
     let event = text(input, "hook_event_name").unwrap_or_default();
@@ -54,7 +54,7 @@ fn typed(input: &Value, now: Timestamp) -> Option<Recording> {
     let session = text(input, "session_id").unwrap_or_default();
     let mark = text(input, "prompt_id").unwrap_or_else(|| (now.millis() / 1_000).to_string());
     Some(Recording {
-        event_id: Some(format!("{CLAUDE_ID}typed:{session}:{name}:{mark}")),
+        event_id: Some(format!("{HOOK_ID}{session}:{name}:{mark}")),
         name,
         ok: Some(true),
         trigger: Some("slash".to_owned()),

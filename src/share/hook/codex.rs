@@ -29,6 +29,21 @@ pub(super) fn hear(input: &Value, store: &Store, user_home: &Path) -> Heard {
     }
 }
 
+/// Whether an input can say anything of a skill.
+pub(super) fn is_of_interest(input: &Value) -> bool {
+    match text(input, "hook_event_name").as_deref() {
+        Some("Stop" | "SessionEnd") => transcript(input).is_some(),
+        Some("UserPromptSubmit") => {
+            text(input, "prompt").is_some_and(|prompt| prompt.contains('$'))
+        }
+        Some("PostToolUse") => input.get("tool_input").is_some_and(|asked| {
+            let words = asked.to_string();
+            words.contains("SKILL.md") || words.contains("scripts/")
+        }),
+        _ => false,
+    }
+}
+
 /// Skills a prompt asks for with `$name`. Whatever is no skill of the library may be a variable.
 fn mentioned(input: &Value, store: &Store, turn: &str) -> Vec<Recording> {
     let prompt = text(input, "prompt").unwrap_or_default();

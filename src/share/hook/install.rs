@@ -84,17 +84,28 @@ impl Setup {
     }
 }
 
-/// Whether a command of a settings file is one of ours, wherever the program lies and whatever its flags.
+/// Whether a command of a settings file is one of ours, and nothing else: a program of our name, global
+/// flags, and what a hook calls.
 fn is_ours(client: LineClient, command: &str) -> bool {
-    let Some(words) = shlex::split(command) else {
+    let words = shlex::split(command).unwrap_or_default();
+    let mut words = words.iter().map(String::as_str);
+    let program = words.next().map(Path::new).and_then(Path::file_name);
+    let name = program.and_then(|name| name.to_str()).unwrap_or_default();
+    if name != "skilldb" && !name.starts_with("skilldb-") {
         return false;
-    };
-    let program = words.first().map(Path::new).and_then(Path::file_name);
-    let has = |pair: [&str; 2]| words.windows(2).any(|words| words == pair);
-    program.is_some_and(|name| name == "skilldb")
-        && (has(["hook", client.id()])
-            || (has(["import", client.id()])
-                && words.iter().any(|word| word == "--session-from-stdin")))
+    }
+    let mut rest: Vec<&str> = words.collect();
+    while let [flag, value, ..] = rest.as_slice() {
+        match *flag {
+            "--home" => rest.drain(..2),
+            flag if flag.starts_with("--home=") => rest.drain(..1),
+            _ => {
+                let _ = value;
+                break;
+            }
+        };
+    }
+    rest == ["hook", client.id()] || rest == ["import", client.id(), "--session-from-stdin"]
 }
 
 /// Plans to put the hooks in.
@@ -168,15 +179,23 @@ fn refused(file: &Path, error: SettingsError) -> Error {
     }
 }
 
+/// Largest settings file that is read, in bytes.
+const LARGEST: u64 = 16 * 1024 * 1024;
+
+/// Reads a settings file; nothing for one that is not there. A device or a pipe is no settings file.
 fn read(file: &Path) -> Result<String> {
-    match fs::read_to_string(file) {
-        Ok(text) => Ok(text),
+    let refused = |message: &str| Error::Settings {
+        path: file.to_path_buf(),
+        line: None,
+        message: message.to_owned(),
+    };
+    let mut bytes = Vec::new();
+    match files::read_into(file, LARGEST, &mut bytes) {
+        Ok(()) => String::from_utf8(bytes).map_err(|_| refused("is not UTF-8")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(Error::Settings {
-            path: file.to_path_buf(),
-            line: None,
-            message: "is not UTF-8".to_owned(),
-        }),
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            Err(refused("is not a regular file"))
+        }
         Err(error) => Err(Error::io("read", file)(error)),
     }
 }
@@ -250,6 +269,9 @@ mod tests {
             ("/opt/bin/skilldb --home '/a b' hook claude-code", true),
             ("skilldb import claude-code --session-from-stdin", true),
             ("skilldb import claude-code", false),
+            ("skilldb-0.1 --home=/x hook claude-code", true),
+            ("skilldb hook claude-code && other", false),
+            ("skilldb hook claude-code; other", false),
             ("skilldb hook codex", false),
             ("echo skilldb hook claude-code", false),
             ("my-skilldb hook claude-code", false),

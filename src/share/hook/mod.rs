@@ -29,6 +29,23 @@ pub enum Heard {
     Nothing,
 }
 
+/// Parses the input a client gives a hook.
+///
+/// # Errors
+/// What the parser says.
+pub fn parse(input: &[u8]) -> serde_json::Result<Value> {
+    crate::share::json::parse(input)
+}
+
+/// Whether an input can say anything of a skill: told without a database.
+#[must_use]
+pub fn is_of_interest(client: LineClient, input: &Value) -> bool {
+    match client {
+        LineClient::ClaudeCode => claude::hear(input, Timestamp::from_millis(0)) != Heard::Nothing,
+        LineClient::Codex => codex::is_of_interest(input),
+    }
+}
+
 /// Reads the input a client gives a hook.
 #[must_use]
 pub fn hear(

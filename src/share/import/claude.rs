@@ -2,6 +2,7 @@
 //! that was expanded; text that quotes either is none.
 
 mod command;
+mod cost;
 
 use std::collections::VecDeque;
 use std::sync::LazyLock;
@@ -10,15 +11,19 @@ use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::found::{Found, FoundCost, FoundUse};
+use super::found::{Found, FoundUse};
+use crate::share::json;
 use crate::store::{Trigger, UseKind};
 use command::{Typed, typed_command};
+use cost::HeldCost;
 
 /// What event ids begin with.
 pub(in crate::share) const ID: &str = "claude-code:";
 const BASE_FOLDER: &str = "Base directory for this skill:";
-/// Lines after which a call that got no answer is taken to never get one.
+/// Lines after which a call is handed over although it got no answer yet.
 const PATIENCE: u32 = 500;
+/// Calls that are waited for; the oldest is given up first.
+const MOST_CALLS: usize = 64;
 /// Uses whose cost may still come.
 const MOST_RECENT: usize = 64;
 
@@ -49,6 +54,8 @@ pub(super) struct ClaudeState {
     calls: Vec<Call>,
     typed: Option<Typed>,
     recent: VecDeque<(String, String)>,
+    /// Costs of calls that were not handed over yet.
+    held: Vec<HeldCost>,
 }
 
 /// A tool call whose answer, or whose skill's folder, is still to come.
@@ -87,9 +94,12 @@ pub(super) fn read_line(
         state.age(out);
         return Ok(());
     }
-    let value: Value = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let value = json::parse(line).map_err(|error| error.to_string())?;
     if let Some(at) = text(&value, "timestamp") {
         state.last_at = Some(at);
+    }
+    if let Some(typed) = &mut state.typed {
+        typed.follow(&value);
     }
     match value.get("type").and_then(Value::as_str) {
         Some("assistant") => state.assistant(&value, out),
@@ -144,7 +154,8 @@ fn plain(name: &str) -> &str {
 
 impl ClaudeState {
     fn assistant(&mut self, value: &Value, out: &mut Vec<Found>) {
-        self.typed = None;
+        let is_own = |typed: &mut Typed| typed.is_sidechain == is_sidechain(value);
+        self.typed.take_if(is_own);
         self.tell_answered(out);
         for part in parts(value) {
             let is_skill = part.get("type").and_then(Value::as_str) == Some("tool_use")
@@ -198,10 +209,15 @@ impl ClaudeState {
             self.answered(id, succeeded(value, part), out);
         }
         if !has_answer {
-            self.typed = typed_command(value).map(|typed| Typed {
+            let typed = typed_command(value).map(|typed| Typed {
                 at: self.time(value),
+                is_sidechain: is_sidechain(value),
                 ..typed
             });
+            let is_own = |typed: &mut Typed| typed.is_sidechain == is_sidechain(value);
+            if typed.is_some() || self.typed.take_if(is_own).is_some() {
+                self.typed = typed;
+            }
         }
     }
 
@@ -216,14 +232,15 @@ impl ClaudeState {
             call.ok = call.ok.or(Some(true));
             return self.tell(&mut call, out);
         }
-        let Some(typed) = self.typed.take() else {
+        let is_caveat = parts(value)
+            .into_iter()
+            .find_map(part_text)
+            .is_some_and(|text| text.starts_with("Caveat:") || text.starts_with("<local-command"));
+        let parent = text(value, "parentUuid");
+        let is_own = |typed: &mut Typed| !is_caveat && typed.is_followed_by(parent.as_deref());
+        let Some(typed) = self.typed.take_if(is_own) else {
             return;
         };
-        let parent = text(value, "parentUuid");
-        if parent.is_some() && typed.uuid.is_some() && parent != typed.uuid {
-            self.typed = Some(typed);
-            return;
-        }
         self.tell_typed(value, typed, folder, Some(true), out);
     }
 
@@ -292,8 +309,8 @@ impl ClaudeState {
         let typed = Typed {
             uuid: text(value, "uuid"),
             name: plain(&name).to_owned(),
-            args: None,
             at: self.time(value),
+            ..Typed::default()
         };
         self.tell_typed(value, typed, None, Some(false), out);
     }
@@ -355,22 +372,28 @@ impl ClaudeState {
             is_again: call.is_told,
         })));
         call.is_told = true;
+        self.tell_costs(&call.tool_use_id, out);
     }
 
-    /// Gives up on calls that were broken off.
+    /// Hands over calls that wait for long, and gives up the oldest of too many.
     fn age(&mut self, out: &mut Vec<Found>) {
-        for call in &mut self.calls {
-            call.lines += 1;
+        if self.calls.is_empty() {
+            return;
         }
-        if self.calls.iter().any(|call| call.lines > PATIENCE) {
-            let (old, young): (Vec<Call>, Vec<Call>) = std::mem::take(&mut self.calls)
-                .into_iter()
-                .partition(|call| call.lines > PATIENCE);
-            self.calls = young;
-            for mut call in old.into_iter().filter(|call| !call.is_told) {
-                self.tell(&mut call, out);
+        let mut calls = std::mem::take(&mut self.calls);
+        for call in &mut calls {
+            call.lines = call.lines.saturating_add(1);
+            if call.lines > PATIENCE && !call.is_told {
+                self.tell(call, out);
             }
         }
+        while calls.len() > MOST_CALLS {
+            let mut oldest = calls.remove(0);
+            if !oldest.is_told {
+                self.tell(&mut oldest, out);
+            }
+        }
+        self.calls = calls;
     }
 
     fn remember(&mut self, name: &str, event_id: &str) {
@@ -379,51 +402,21 @@ impl ClaudeState {
         self.recent.truncate(MOST_RECENT);
     }
 
-    /// Tokens the client itself credits to a skill. The lines of one message repeat them.
-    fn cost(&self, value: &Value, out: &mut Vec<Found>) {
-        let Some(skill) = text(value, "attributionSkill") else {
-            return;
-        };
-        let name = match text(value, "attributionPlugin") {
-            Some(plugin) if !skill.contains(':') => format!("{plugin}:{skill}"),
-            _ => skill,
-        };
-        let usage = value.pointer("/message/usage");
-        let count = |key: &str| {
-            usage
-                .and_then(|usage| usage.get(key))
-                .and_then(Value::as_u64)
-                .unwrap_or_default()
-        };
-        let message = value.get("message");
-        let Some(id) = message.and_then(|message| text(message, "id")) else {
-            return;
-        };
-        if usage.is_none() {
-            return;
-        }
-        let used = self.recent.iter().find(|(used, _)| *used == name);
-        let waiting = || self.calls.iter().rev().find(|call| call.name == name);
-        out.push(Found::Cost(FoundCost {
-            message_id: format!("{ID}{id}"),
-            event_id: used
-                .map(|(_, event)| event.clone())
-                .or_else(|| waiting().map(|call| format!("{ID}{}", call.tool_use_id))),
-            name,
-            session: text(value, "sessionId"),
-            at: self.time(value),
-            tokens_in: count("input_tokens") + count("cache_creation_input_tokens"),
-            tokens_out: count("output_tokens"),
-        }));
-    }
-
     fn time(&self, value: &Value) -> Option<String> {
         text(value, "timestamp").or_else(|| self.last_at.clone())
     }
 
     fn subagent_of(&self, value: &Value) -> Option<String> {
-        text(value, "agentId").or_else(|| self.subagent.clone())
+        let unnamed = || is_sidechain(value).then(|| "sidechain".to_owned());
+        text(value, "agentId")
+            .or_else(|| self.subagent.clone())
+            .or_else(unnamed)
     }
+}
+
+/// Whether a line belongs to a subagent; older versions wrote those into the session's own file.
+fn is_sidechain(value: &Value) -> bool {
+    value.get("isSidechain") == Some(&Value::Bool(true))
 }
 
 /// Whether the answer to a call says that it went well. In a subagent's file only the first half is there.

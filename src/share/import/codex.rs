@@ -130,7 +130,7 @@ pub(super) fn read_line(
         return Ok(());
     }
     let value: Value =
-        serde_json::from_slice(line).map_err(|error| format!("not JSON: {error}"))?;
+        crate::share::json::parse(line).map_err(|error| format!("not JSON: {error}"))?;
     let Some(payload) = value.get("payload") else {
         return Ok(());
     };

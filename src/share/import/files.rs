@@ -1,5 +1,6 @@
 //! Finds the history files of a client, and says how far each was read before.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
@@ -13,8 +14,10 @@ use crate::time::Timestamp;
 
 /// Folders below each other that are looked into.
 const DEEPEST: usize = 12;
-/// Bytes at both ends of what was read that make its fingerprint.
+/// Bytes at both ends of what was read that make its fingerprint, and those of each sample between.
 const SAMPLE: u64 = 4 * 1024;
+const BETWEEN: u64 = 512;
+const SAMPLES: u64 = 8;
 /// Bytes at the end of a file in which its last time is looked for.
 const TAIL: u64 = 64 * 1024;
 
@@ -24,6 +27,7 @@ pub(super) struct HistoryFile {
     pub(super) path: PathBuf,
     pub(super) size: u64,
     pub(super) mtime_ns: i64,
+    pub(super) ctime_ns: i64,
 }
 
 impl HistoryFile {
@@ -46,6 +50,10 @@ impl HistoryFile {
                 .mtime()
                 .saturating_mul(1_000_000_000)
                 .saturating_add(metadata.mtime_nsec()),
+            ctime_ns: metadata
+                .ctime()
+                .saturating_mul(1_000_000_000)
+                .saturating_add(metadata.ctime_nsec()),
         })
     }
 
@@ -75,7 +83,8 @@ pub(super) fn list(
     if metadata.is_file() {
         files.push(HistoryFile::of(path).map_err(Error::io("read", path))?);
     } else {
-        collect(path, DEEPEST, is_wanted, &mut files, closed);
+        let mut seen = HashSet::new();
+        collect(path, DEEPEST, is_wanted, &mut files, &mut seen, closed);
     }
     Ok(files)
 }
@@ -85,23 +94,29 @@ fn collect(
     depth: usize,
     is_wanted: &dyn Fn(&str) -> bool,
     files: &mut Vec<HistoryFile>,
+    seen: &mut HashSet<(u64, u64)>,
     closed: &mut dyn FnMut(&Path, &io::Error),
 ) {
+    // A link may lead back up; each folder is looked into once.
+    match fs::metadata(folder) {
+        Ok(metadata) if !seen.insert((metadata.dev(), metadata.ino())) => return,
+        Ok(_) => {}
+        Err(error) => return closed(folder, &error),
+    }
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) => return closed(folder, &error),
     };
     for entry in entries.flatten() {
         let path = entry.path();
-        // Links are not followed: a history lies where its client wrote it.
-        let Ok(kind) = entry.file_type() else {
+        let Ok(metadata) = fs::metadata(&path) else {
             continue;
         };
-        if kind.is_dir() {
+        if metadata.is_dir() {
             if depth > 0 {
-                collect(&path, depth - 1, is_wanted, files, closed);
+                collect(&path, depth - 1, is_wanted, files, seen, closed);
             }
-        } else if kind.is_file() && entry.file_name().to_str().is_some_and(is_wanted) {
+        } else if metadata.is_file() && is_wanted(&entry.file_name().to_string_lossy()) {
             match HistoryFile::of(&path) {
                 Ok(file) => files.push(file),
                 Err(error) => closed(&path, &error),
@@ -135,7 +150,8 @@ fn quoted(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(rest.get(..end)?).ok()
 }
 
-/// Makes the fingerprint of the first `length` bytes: SHA-256 of their beginning and their end.
+/// Makes the fingerprint of the first `length` bytes: SHA-256 of their beginning, their end, and
+/// samples between.
 ///
 /// # Errors
 /// What the system says.
@@ -149,6 +165,10 @@ pub(super) fn fingerprint(file: &mut File, length: u64) -> io::Result<String> {
         Ok(())
     };
     sample(0, SAMPLE.min(length))?;
+    for number in 1..=SAMPLES {
+        let from = length / (SAMPLES + 1) * number;
+        sample(from, BETWEEN.min(length - from))?;
+    }
     sample(length.saturating_sub(SAMPLE), SAMPLE.min(length))?;
     let hex = hash
         .finalize()

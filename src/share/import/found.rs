@@ -59,6 +59,8 @@ pub(super) struct FoundCost {
 pub(super) enum Found {
     /// A use.
     Use(Box<FoundUse>),
+    /// What is a use if its folder turns out to be a skill's.
+    Candidate(Box<FoundUse>),
     /// How a use ended that was handed over before.
     Outcome(String, bool),
     /// What a message cost.

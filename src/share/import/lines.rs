@@ -1,6 +1,8 @@
 //! Reads histories that are files of lines: each file from where it was read to, each line once.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -11,6 +13,7 @@ use super::claude::{self, ClaudeState};
 use super::codex::{self, CodexState, CodexUse};
 use super::files::{self, HistoryFile};
 use super::found::{Found, FoundUse};
+use super::places::{candidate, codex_skill};
 use super::shell_rule::Kind;
 use super::sink::Sink;
 use super::summary::{Summary, Warning};
@@ -49,9 +52,9 @@ pub(super) fn import(
     summary.unchanged = same.len() as u64;
     let mut due: Vec<(Timestamp, HistoryFile)> = due
         .into_iter()
-        .map(|file| (files::last_time(&file), file))
+        .map(|file| (order(client, &file), file))
         .collect();
-    due.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.path.cmp(&b.1.path)));
+    due.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| name(&a.1).cmp(name(&b.1))));
     let read_before =
         |file: &HistoryFile| known.get(&key(file)).map_or(0, |known| known.read_bytes);
     let total = due
@@ -67,13 +70,28 @@ pub(super) fn import(
         options,
         summary,
         sessions: HashSet::new(),
+        unknown: HashSet::new(),
     };
     for (_, file) in &due {
         import.file(file, known.get(&key(file)))?;
     }
     options.progress.end();
+    import.sink.store.adopt_costs()?;
     import.summary.sessions = import.sessions.len() as u64;
     Ok(import.summary)
+}
+
+/// What decides which of two files is read first: the one that wrote the lines they share. A continuation of
+/// a session ends after it; a fork of Codex is named after the time it began at.
+fn order(client: LineClient, file: &HistoryFile) -> Timestamp {
+    match client {
+        LineClient::ClaudeCode => files::last_time(file),
+        LineClient::Codex => Timestamp::from_millis(0),
+    }
+}
+
+fn name(file: &HistoryFile) -> &OsStr {
+    file.path.file_name().unwrap_or_default()
 }
 
 fn key(file: &HistoryFile) -> String {
@@ -115,7 +133,7 @@ fn is_due(file: &HistoryFile, known: Option<&ImportFile>, options: &Options<'_>)
     match known {
         Some(known) if reaches_back(known, since.as_deref()) => {
             known.size != file.size
-                || known.mtime_ns != file.mtime_ns
+                || known.ctime_ns != file.ctime_ns
                 || known.read_bytes > file.size
         }
         Some(_) => true,
@@ -146,6 +164,8 @@ struct Import<'i> {
     options: &'i Options<'i>,
     summary: Summary,
     sessions: HashSet<String>,
+    /// Folders that Codex read a SKILL.md or ran a script of, and that are no skill's as far as is known.
+    unknown: HashSet<String>,
 }
 
 /// A file while it is being read.
@@ -197,8 +217,14 @@ impl Import<'_> {
                 }
                 Step::Line(length) => (length, line.ends_with(b"\n")),
             };
-            if !line.trim_ascii().is_empty() {
-                let result = self.line(&mut open.reader, &line, &mut found);
+            let text = without_padding(&line);
+            if open.at.read_bytes == 0 && is_utf16(text) {
+                self.warn(&file.path, None, "is UTF-16, not read".to_owned());
+                open.at.read_bytes = file.size;
+                break;
+            }
+            if !text.is_empty() {
+                let result = self.line(&mut open.reader, text, &mut found);
                 if let Err(message) = result {
                     let number = open.at.read_lines + 1;
                     if !is_whole {
@@ -267,7 +293,8 @@ impl Import<'_> {
         if let Some(known) = resumed {
             at.read_bytes = known.read_bytes;
             at.read_lines = known.read_lines;
-            at.since = known.since.clone();
+            // What is left out now is missing, however far back the rest was read.
+            at.since = since.clone().max(known.since.clone());
             let state = self
                 .sink
                 .store
@@ -325,15 +352,40 @@ impl Import<'_> {
             Reader::Codex(state) => {
                 let store = &*self.sink.store;
                 let home = self.options.user_home;
-                let skill_of = |path: &str, kind: Kind| codex_skill(store, home, path, kind);
+                let unknown = RefCell::new(HashSet::new());
+                let skill_of = |path: &str, kind: Kind| {
+                    codex_skill(store, home, path, kind).or_else(|| {
+                        let folder = candidate(home, path, kind)?;
+                        unknown.borrow_mut().insert(folder.clone());
+                        Some(folder)
+                    })
+                };
                 let mut uses = Vec::new();
                 codex::read_line(state, line, &skill_of, &mut uses)?;
+                self.unknown.extend(unknown.into_inner());
                 found.extend(uses.into_iter().map(|found| codex_use(state, found)));
                 let settled = state.settled.drain(..);
                 found.extend(settled.map(|(id, ok)| Found::Outcome(id, ok)));
                 Ok(())
             }
         }
+    }
+
+    /// A use of a folder that no skill of the library lies in may be one, or work on somebody's files.
+    fn set_candidates_apart(&self, found: Vec<Found>) -> Vec<Found> {
+        let is_unknown = |found: &FoundUse| {
+            let path = found.path.as_ref();
+            !found.is_again
+                && found.trigger == Trigger::Model
+                && path.is_some_and(|path| self.unknown.contains(path))
+        };
+        found
+            .into_iter()
+            .map(|found| match found {
+                Found::Use(found) if is_unknown(&found) => Found::Candidate(found),
+                other => other,
+            })
+            .collect()
     }
 
     /// Writes what was found, with how far the file was read when `notes_place`.
@@ -347,6 +399,7 @@ impl Import<'_> {
         let found = std::mem::take(found);
         let fallback = file.written_at();
         if !notes_place {
+            let found = self.set_candidates_apart(found);
             return self.sink.put(found, fallback, None, &mut self.summary);
         }
         open.saved = open.at.read_bytes;
@@ -354,8 +407,9 @@ impl Import<'_> {
             .and_then(|mut handle| files::fingerprint(&mut handle, open.at.read_bytes));
         open.at.fingerprint = print.unwrap_or_default();
         open.at.size = file.size;
-        open.at.mtime_ns = file.mtime_ns;
+        open.at.ctime_ns = file.ctime_ns;
         open.at.state = serde_json::to_string(&open.reader).ok();
+        let found = self.set_candidates_apart(found);
         self.sink
             .put(found, fallback, Some(&open.at), &mut self.summary)
     }
@@ -381,6 +435,23 @@ fn next_line(lines: &mut BufReader<File>, line: &mut Vec<u8>) -> io::Result<Step
     line.clear();
     line.shrink_to(BUFFER);
     Ok(Step::TooLong(length + rest))
+}
+
+/// A line without the byte order mark of a first one, without white space, and without the NULs that a
+/// crash leaves where the system had no time to write.
+fn without_padding(line: &[u8]) -> &[u8] {
+    let is_padding = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0;
+    let start = line.iter().position(|byte| !is_padding(byte));
+    let end = line.iter().rposition(|byte| !is_padding(byte));
+    let text = match (start, end) {
+        (Some(start), Some(end)) => line.get(start..=end).unwrap_or_default(),
+        _ => &[],
+    };
+    text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text)
+}
+
+fn is_utf16(line: &[u8]) -> bool {
+    line.starts_with(b"\xFF\xFE") || line.starts_with(b"\xFE\xFF")
 }
 
 /// The subagent whose file it is: `subagents/agent-ID.jsonl`.
@@ -417,46 +488,4 @@ fn codex_use(state: &CodexState, found: CodexUse) -> Found {
         file: None,
         is_again: false,
     }))
-}
-
-/// Says which skill a file belongs to that a Codex command names: one of the library, or one that lies
-/// where Codex looks. Any other SKILL.md is a file somebody works on.
-pub(in crate::share) fn codex_skill(
-    store: &Store,
-    home: &Path,
-    path: &str,
-    kind: Kind,
-) -> Option<String> {
-    let path = match path.strip_prefix("~/") {
-        Some(rest) => format!("{}/{rest}", home.display()),
-        None => path.to_owned(),
-    };
-    let folders: Vec<&str> = match kind {
-        Kind::SkillFile => path
-            .rsplit_once('/')
-            .map(|(folder, _)| folder)
-            .into_iter()
-            .collect(),
-        Kind::Script => path
-            .rmatch_indices("/scripts/")
-            .filter_map(|(at, _)| path.get(..at))
-            .collect(),
-    };
-    let found = folders.into_iter().find(|folder| is_skill(store, folder))?;
-    Some(found.to_owned())
-}
-
-fn is_skill(store: &Store, folder: &str) -> bool {
-    let name = folder.rsplit('/').next().unwrap_or(folder);
-    let real = Path::new(folder).canonicalize().ok();
-    let is_known = store.skills_named(name).is_ok_and(|skills| {
-        skills.iter().any(|skill| {
-            let own = skill.path();
-            own == folder || real.as_deref() == Some(Path::new(&own))
-        })
-    });
-    let is_in_place = ["/.agents/skills/", "/.codex/skills/"]
-        .iter()
-        .any(|place| folder.contains(place));
-    is_known || is_in_place
 }

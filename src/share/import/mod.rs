@@ -8,6 +8,7 @@ mod files;
 mod found;
 mod hermes;
 mod lines;
+mod places;
 mod shell_rule;
 mod sink;
 mod summary;
@@ -23,7 +24,7 @@ use crate::usage::Roots;
 
 pub(super) use claude::ID as CLAUDE_ID;
 pub use hermes::{import_hermes, skills_folder};
-pub(super) use lines::codex_skill;
+pub(super) use places::codex_skill;
 pub(super) use shell_rule::Command as ShellCommand;
 pub use summary::{Summary, TakenOver, TakenRecord, Warning};
 

@@ -3,18 +3,15 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use super::Options;
 use super::found::{Found, FoundUse};
 use super::summary::{Summary, count};
-use super::{CLAUDE_ID, Options};
 use crate::error::Result;
 use crate::store::{
-    Actor, Added, Cost, ImportFile, ImportedChange, Store, Trigger, Tx, Typed, UsageEvent,
+    Actor, Added, Cost, ImportFile, ImportedChange, Store, Trigger, Tx, UsageEvent, UseKind,
 };
 use crate::time::Timestamp;
-use crate::usage::{Call, Meant, Resolver};
-
-/// How far a hook's clock and the transcript's may be apart for one typed command, milliseconds.
-const HOOK_WINDOW_MS: i64 = 60_000;
+use crate::usage::{Call, Meant, Recording, Resolver, add_candidate, add_typed};
 
 /// Where found things go.
 pub(super) struct Sink<'s> {
@@ -35,6 +32,7 @@ enum Ready {
     /// A typed command, which a hook may have noted under another id; with the skills it may mean.
     Typed(Box<UsageEvent>, Vec<i64>),
     Outcome(String, bool),
+    Candidate(Box<Recording>),
     Cost(super::found::FoundCost, Timestamp),
 }
 
@@ -97,6 +95,12 @@ impl<'s> Sink<'s> {
                         ready.push(item);
                     }
                 }
+                Found::Candidate(found) => {
+                    let at = time(found.at.as_deref(), fallback);
+                    if !self.is_older(at) {
+                        ready.push(Ready::Candidate(Box::new(self.recording(*found, at))));
+                    }
+                }
                 Found::Outcome(event_id, ok) => ready.push(Ready::Outcome(event_id, ok)),
                 Found::Cost(cost) => {
                     let at = time(cost.at.as_deref(), fallback);
@@ -129,7 +133,7 @@ impl<'s> Sink<'s> {
         Ok(())
     }
 
-    fn is_older(&self, at: Timestamp) -> bool {
+    pub(super) fn is_older(&self, at: Timestamp) -> bool {
         self.options.since.is_some_and(|since| at < since)
     }
 
@@ -170,6 +174,27 @@ impl<'s> Sink<'s> {
         Ok(Some(Ready::Event(Box::new(event))))
     }
 
+    /// What is recorded when its folder turns out to be a skill's.
+    fn recording(&self, found: FoundUse, at: Timestamp) -> Recording {
+        Recording {
+            kind: Some(found.kind.as_str().to_owned()),
+            name: found.name,
+            event_id: Some(found.event_id),
+            at: Some(at.to_string()),
+            ok: found.ok,
+            trigger: Some(found.trigger.as_str().to_owned()),
+            client: Some(self.client.to_owned()),
+            session: found.session,
+            subagent: found.subagent,
+            channel: found.channel,
+            project: found.project,
+            machine: Some(self.options.machine.to_owned()),
+            path: found.path,
+            args: found.args.map(cut),
+            ..Recording::default()
+        }
+    }
+
     fn event(&self, found: FoundUse, at: Timestamp, skill_id: Option<i64>) -> UsageEvent {
         let in_baseline = self.counted_names.contains(&found.name)
             || skill_id.is_some_and(|id| self.counted_skills.binary_search(&id).is_ok());
@@ -178,7 +203,11 @@ impl<'s> Sink<'s> {
             skill_id,
             called_name: cut(found.name),
             called_path: found.path,
-            kind: found.kind,
+            // Hermes counts a view as a use, too; where its sidecar does not, nobody else does.
+            kind: match found.kind {
+                UseKind::View if self.client == "hermes" && !in_baseline => UseKind::Use,
+                kind => kind,
+            },
             trigger: found.trigger,
             actor: if found.trigger == Trigger::Slash {
                 Actor::User
@@ -222,8 +251,9 @@ fn time(text: Option<&str>, fallback: Timestamp) -> Timestamp {
 fn write(tx: &Tx<'_>, client: &str, item: &Ready) -> Result<Option<Added>> {
     match item {
         Ready::Event(event) => tx.add_event(event).map(Some),
-        Ready::Typed(event, ids) => write_typed(tx, event, ids).map(Some),
+        Ready::Typed(event, ids) => add_typed(tx, event, ids).map(Some),
         Ready::Place(event) => tx.add_event(event).map(|_| None),
+        Ready::Candidate(recording) => add_candidate(tx, recording).map(|()| None),
         Ready::Outcome(event_id, ok) => tx.settle_event(event_id, *ok).map(|()| None),
         Ready::Cost(cost, at) => tx
             .add_cost(&Cost {
@@ -240,37 +270,15 @@ fn write(tx: &Tx<'_>, client: &str, item: &Ready) -> Result<Option<Added>> {
     }
 }
 
-/// Adds a typed command, unless a hook noted it: then its event goes by this id, too.
-fn write_typed(tx: &Tx<'_>, event: &UsageEvent, ids: &[i64]) -> Result<Added> {
-    if tx.has_event(&event.event_id)? {
-        return tx.add_event(event);
-    }
-    let prefix = format!("{CLAUDE_ID}typed:");
-    let heard = tx.unclaimed_hook_event(&Typed {
-        prefix: &prefix,
-        skill_ids: ids,
-        called_name: &event.called_name,
-        session_id: event.session_id.as_deref(),
-        at: event.at,
-        within_ms: HOOK_WINDOW_MS,
-    })?;
-    let Some(of) = heard else {
-        return tx.add_event(event);
-    };
-    tx.add_alias(&event.event_id, &of)?;
-    // The transcript knows which copy ran.
-    tx.add_event(&UsageEvent {
-        event_id: of,
-        ..event.clone()
-    })
-}
-
 fn tally(summary: &mut Summary, found: &FoundUse, meant: &Meant) {
     if found.ok == Some(false) {
         summary.failures += 1;
     }
     match meant {
-        Meant::Skill(skill) => count(&mut summary.skills, &skill.name),
+        Meant::Skill(skill) => {
+            let fresh = || (skill.name.clone(), skill.path(), 0);
+            summary.skills.entry(skill.id).or_insert_with(fresh).2 += 1;
+        }
         Meant::Several(_) => count(&mut summary.unclear, &found.name),
         Meant::Unknown => {
             count(&mut summary.not_installed, &found.name);

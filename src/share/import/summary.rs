@@ -40,12 +40,16 @@ pub struct TakenOver {
     pub without_folder: Vec<String>,
     /// Skills that are pinned now.
     pub pinned: Vec<String>,
+    /// Skills that are not pinned any more.
+    pub unpinned: Vec<String>,
     /// Skills that changed their state: name and the new state.
     pub states: Vec<(String, String)>,
     /// Skills whose origin is known now: name and origin.
     pub origins: Vec<(String, String)>,
     /// Installs noted.
     pub installs: Vec<String>,
+    /// Skills the hub does not name any more.
+    pub uninstalled: Vec<String>,
     /// Changes another agent made.
     pub changes: u64,
     /// What the curator remembered, in a few words.
@@ -75,8 +79,8 @@ pub struct Summary {
     pub older: u64,
     /// Of all: failed.
     pub failures: u64,
-    /// Skills that were used, by name: events found.
-    pub skills: BTreeMap<String, u64>,
+    /// Skills that were used, by id: name, folder, events found.
+    pub skills: BTreeMap<i64, (String, String, u64)>,
     /// Names that are no skill of the library: events found.
     pub not_installed: BTreeMap<String, u64>,
     /// Names several skills have, where nothing says which was meant: events found.

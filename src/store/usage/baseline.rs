@@ -55,42 +55,13 @@ pub struct ImportedChange {
     pub called_name: String,
 }
 
-/// Where an installed skill came from, as an installer noted it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Install {
-    /// The file that says so.
-    pub noted_in: String,
-    /// The name it is noted under.
-    pub name: String,
-    /// The skill, if it is there.
-    pub skill_id: Option<i64>,
-    /// Kind of source, such as `github`.
-    pub source: Option<String>,
-    /// Which one there.
-    pub identifier: Option<String>,
-    /// The installer's trust.
-    pub trust_level: Option<String>,
-    /// The installer's verdict.
-    pub scan_verdict: Option<String>,
-    /// The installer's hash.
-    pub content_hash: Option<String>,
-    /// Path relative to the root; `None` when it leads out of it.
-    pub install_path: Option<String>,
-    /// Its files as a JSON list.
-    pub files: String,
-    /// Whatever else was noted, as JSON.
-    pub metadata: String,
-    /// When it was installed, as noted.
-    pub installed_at: Option<String>,
-    /// When it was updated, as noted.
-    pub updated_at: Option<String>,
-}
-
 /// One skill as a sidecar record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordRow {
-    /// What people call it.
+    /// The name another program keeps it under, else what people call it.
     pub name: String,
+    /// Absolute path of its folder.
+    pub path: String,
     /// Who made it.
     pub origin: String,
     /// active, stale, archived.
@@ -118,15 +89,16 @@ pub struct RecordRow {
 }
 
 impl Store {
-    /// Returns every skill of the roots in use as a sidecar record, by name.
+    /// Returns every skill of the roots in use as a sidecar record, by name; vanished ones too.
     ///
     /// # Errors
     /// [`Error::Database`].
-    pub fn usage_records(&self, root: Option<&str>) -> Result<Vec<RecordRow>> {
+    pub fn usage_records(&self) -> Result<Vec<RecordRow>> {
         const PATCHES: &str = "FROM revision v JOIN change c ON c.id = v.change_id
               WHERE v.skill_id = s.id AND c.outcome = 'applied' AND c.source IS NULL AND c.action IN ('edit', 'patch', 'write_file', 'remove_file')";
         let sql = format!(
-            "SELECT coalesce(m.name, replace(s.rel_path, '.archive/', '')), s.origin, s.state, s.pinned,
+            "SELECT coalesce((SELECT substr(b.source, instr(b.source, '.usage.json#') + 12) FROM usage_baseline b WHERE b.skill_id = s.id AND instr(b.source, '.usage.json#') > 0 ORDER BY b.source LIMIT 1),
+                m.name, s.rel_path), s.origin, s.state, s.pinned,
               coalesce(u.use_count, 0), coalesce(u.view_count, 0) + coalesce(u.file_count, 0),
               (SELECT coalesce(sum(b.patch_count), 0) FROM usage_baseline b WHERE b.skill_id = s.id) + (SELECT count(*) {PATCHES}),
               u.last_use_at, nullif(max(coalesce(u.last_view_at, ''), coalesce(u.last_file_at, '')), ''),
@@ -137,17 +109,17 @@ impl Store {
                 (SELECT max(b.archived_at) FROM usage_baseline b WHERE b.skill_id = s.id)) END,
               (SELECT coalesce(sum(b.use_count), 0) FROM usage_baseline b WHERE b.skill_id = s.id),
               (SELECT coalesce(sum(b.view_count + b.file_count), 0) FROM usage_baseline b WHERE b.skill_id = s.id),
-              (SELECT count(*) {PATCHES})
+              (SELECT count(*) {PATCHES}), r.path || '/' || s.rel_path
             FROM skill s
             JOIN skill_root r ON r.id = s.root_id
             LEFT JOIN manifest m ON m.skill_id = s.id
             LEFT JOIN skill_usage u ON u.skill_id = s.id
-            WHERE s.removed_at IS NULL AND r.removed_at IS NULL AND (?1 IS NULL OR r.path = ?1)
+            WHERE s.removed_at IS NULL AND r.removed_at IS NULL
             ORDER BY 1, s.id"
         );
         self.rows(
             &sql,
-            &[&root],
+            &[],
             |row| {
                 let (uses, views): (u64, u64) = (row.get(4)?, row.get(5)?);
                 Ok(RecordRow {
@@ -157,6 +129,7 @@ impl Store {
                         row.get(14)?,
                     ],
                     name: row.get(0)?,
+                    path: row.get(15)?,
                     origin: row.get(1)?,
                     state: row.get(2)?,
                     pinned: row.get(3)?,
@@ -214,6 +187,7 @@ impl Tx<'_> {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
             ON CONFLICT DO UPDATE SET use_count = ?3, view_count = ?4, patch_count = ?5, last_use_at = ?6, last_view_at = ?7, last_patch_at = ?8, archived_at = ?9,
               seen_use_count = ?10, seen_view_count = ?11, seen_patch_count = ?12, record = ?13";
+        self.move_baseline(new)?;
         type Row = ([u64; 6], [Option<String>; 3], Option<String>);
         let old: Option<Row> = self
             .transaction
@@ -269,6 +243,32 @@ impl Tx<'_> {
         })
     }
 
+    /// A record counts for one skill: where that is another one by now, its counts go along. Events that were
+    /// counted before there was a record are explained by it from now on.
+    fn move_baseline(&self, new: &Baseline) -> Result<()> {
+        const OTHERS: &str =
+            "SELECT skill_id FROM usage_baseline WHERE source = ?1 AND skill_id <> ?2";
+        const MOVE: &str =
+            "UPDATE usage_baseline SET skill_id = ?2 WHERE source = ?1 AND skill_id <> ?2";
+        const EXPLAIN: &str = "UPDATE usage_event SET in_baseline = 1 WHERE skill_id = ?1 AND client = 'hermes' AND in_baseline = 0 AND substr(event_id, 1, 7) = 'hermes:'";
+        let others = || {
+            self.transaction
+                .prepare_cached(OTHERS)?
+                .query_map(params![new.source, new.skill_id], |row| row.get(0))?
+                .collect::<rusqlite::Result<Vec<i64>>>()
+        };
+        let others = others().map_err(Error::database("read a baseline"))?;
+        self.run(MOVE, params![new.source, new.skill_id], "move a baseline")?;
+        let explained = self.count(EXPLAIN, [new.skill_id], "explain events by a baseline")?;
+        for other in &others {
+            self.recount(Some(*other))?;
+        }
+        if explained || !others.is_empty() {
+            self.recount(Some(new.skill_id))?;
+        }
+        Ok(())
+    }
+
     /// Adds a change another program made, unless it is known. Returns whether it is new.
     ///
     /// # Errors
@@ -311,90 +311,8 @@ impl Tx<'_> {
         Ok(true)
     }
 
-    /// Notes where a skill was installed from. Returns whether anything differs from what was noted.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub fn put_install(&self, install: &Install) -> Result<bool> {
-        const PUT: &str = "INSERT INTO skill_install (noted_in, name, skill_id, source, identifier, trust_level, scan_verdict, content_hash, install_path, files, metadata, installed_at, updated_at)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
-            ON CONFLICT (noted_in, name) DO UPDATE SET skill_id = ?3, source = ?4, identifier = ?5, trust_level = ?6, scan_verdict = ?7, content_hash = ?8, install_path = ?9, files = ?10, metadata = ?11, installed_at = ?12, updated_at = ?13
-            WHERE (skill_id, source, identifier, trust_level, scan_verdict, content_hash, install_path, files, metadata, installed_at, updated_at)
-              IS NOT (?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
-        let values = params![
-            install.noted_in,
-            install.name,
-            install.skill_id,
-            install.source,
-            install.identifier,
-            install.trust_level,
-            install.scan_verdict,
-            install.content_hash,
-            install.install_path,
-            install.files,
-            install.metadata,
-            install.installed_at,
-            install.updated_at
-        ];
-        self.transaction
-            .execute(PUT, values)
-            .map(|count| count > 0)
-            .map_err(Error::database("note where a skill came from"))
-    }
-
-    /// Notes who made a skill, where nobody said so before. Returns whether that is news.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub fn take_origin(
-        &self,
-        id: i64,
-        origin: &str,
-        evidence: &str,
-        trust: Option<&str>,
-    ) -> Result<bool> {
-        const UPDATE: &str = "UPDATE skill SET origin = ?2, origin_evidence = ?3, trust = coalesce(?4, trust)
-            WHERE id = ?1 AND (origin = 'unknown' OR origin_evidence LIKE 'hermes: %') AND (origin, origin_evidence) IS NOT (?2, ?3)";
-        self.count(
-            UPDATE,
-            params![id, origin, evidence, trust],
-            "note who made a skill",
-        )
-    }
-
-    /// Pins a skill that is not pinned. Returns whether it was not.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub fn take_pin(&self, id: i64, reason: &str) -> Result<bool> {
-        const UPDATE: &str =
-            "UPDATE skill SET pinned = 1, pin_reason = ?2 WHERE id = ?1 AND pinned = 0";
-        self.count(UPDATE, params![id, reason], "pin a skill")
-    }
-
-    /// Takes a pin off that was taken over. Returns whether there was one.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub fn take_unpin(&self, id: i64, reason: &str) -> Result<bool> {
-        const UPDATE: &str = "UPDATE skill SET pinned = 0, pin_reason = NULL WHERE id = ?1 AND pinned = 1 AND pin_reason = ?2";
-        self.count(UPDATE, params![id, reason], "unpin a skill")
-    }
-
-    /// Notes that a skill was known earlier than this library knew it.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub fn known_since(&self, id: i64, at: Timestamp) -> Result<bool> {
-        const UPDATE: &str = "UPDATE skill SET created_at = ?2 WHERE id = ?1 AND created_at > ?2";
-        self.count(
-            UPDATE,
-            params![id, at.to_string()],
-            "note how old a skill is",
-        )
-    }
-
-    /// Adds the life of a skill that another program counted and whose folder is not there.
+    /// Adds the life of a skill that another program counted and whose folder is not there; the one that
+    /// is at its place already, if there is one.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -407,6 +325,16 @@ impl Tx<'_> {
     ) -> Result<i64> {
         const INSERT: &str = "INSERT INTO skill (root_id, rel_path, origin, origin_evidence, state, created_at, missing_since)
             VALUES (?1, ?2, 'unknown', 'hermes: a usage record without a folder', ?3, ?4, ?4)";
+        const SELECT: &str =
+            "SELECT id FROM skill WHERE root_id = ?1 AND rel_path = ?2 AND removed_at IS NULL";
+        let known: Option<i64> = self
+            .transaction
+            .query_row(SELECT, params![root_id, rel_path], |row| row.get(0))
+            .optional()
+            .map_err(Error::database("look up a skill by its place"))?;
+        if let Some(id) = known {
+            return Ok(id);
+        }
         let values = params![root_id, rel_path, state, now.to_string()];
         self.run(INSERT, values, "add a skill without a folder")?;
         Ok(self.transaction.last_insert_rowid())
@@ -423,7 +351,7 @@ impl Tx<'_> {
     }
 
     /// Runs a statement and says whether it changed a row.
-    fn count(
+    pub(super) fn count(
         &self,
         sql: &str,
         values: impl rusqlite::Params,

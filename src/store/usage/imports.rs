@@ -14,8 +14,8 @@ pub struct ImportFile {
     pub path: String,
     /// Bytes it had.
     pub size: u64,
-    /// Last write, nanoseconds since 1970.
-    pub mtime_ns: i64,
+    /// Last change, nanoseconds since 1970.
+    pub ctime_ns: i64,
     /// Bytes that were read.
     pub read_bytes: u64,
     /// Whole lines that were read.
@@ -34,7 +34,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub fn import_files(&self, client: &str) -> Result<Vec<ImportFile>> {
-        const SELECT: &str = "SELECT path, size, mtime_ns, read_bytes, read_lines, fingerprint, since FROM import_file WHERE client = ?1 ORDER BY path";
+        const SELECT: &str = "SELECT path, size, ctime_ns, read_bytes, read_lines, fingerprint, since FROM import_file WHERE client = ?1 ORDER BY path";
         self.rows(
             SELECT,
             &[&client],
@@ -42,7 +42,7 @@ impl Store {
                 Ok(ImportFile {
                     path: row.get(0)?,
                     size: row.get(1)?,
-                    mtime_ns: row.get(2)?,
+                    ctime_ns: row.get(2)?,
                     read_bytes: row.get(3)?,
                     read_lines: row.get(4)?,
                     fingerprint: row.get(5)?,
@@ -76,13 +76,13 @@ impl Tx<'_> {
     /// # Errors
     /// [`Error::Database`].
     pub fn put_import_file(&self, client: &str, file: &ImportFile, now: Timestamp) -> Result<()> {
-        const PUT: &str = "INSERT OR REPLACE INTO import_file (client, path, size, mtime_ns, read_bytes, read_lines, fingerprint, since, state, read_at)
+        const PUT: &str = "INSERT OR REPLACE INTO import_file (client, path, size, ctime_ns, read_bytes, read_lines, fingerprint, since, state, read_at)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
         let values = params![
             client,
             file.path,
             to_sql(Some(file.size)),
-            file.mtime_ns,
+            file.ctime_ns,
             to_sql(Some(file.read_bytes)),
             to_sql(Some(file.read_lines)),
             file.fingerprint,
@@ -114,6 +114,54 @@ impl Tx<'_> {
             to_sql(Some(cost.tokens_out))
         ];
         self.run(PUT, values, "note what a skill cost")
+    }
+}
+
+impl Store {
+    /// Finds the uses of costs that were told before or apart from them: of the same skill, in the same
+    /// session, not after the message.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn adopt_costs(&mut self) -> Result<()> {
+        const OPEN: &str = "SELECT message_id, called_name, session_id, at FROM usage_cost WHERE usage_event_id IS NULL AND session_id IS NOT NULL";
+        const LINKED: &str = "SELECT id FROM usage_event WHERE skill_id = ?1 AND at <= ?2 AND at >= ?3 AND session_id = ?4 ORDER BY at DESC LIMIT 1";
+        const UNLINKED: &str = "SELECT id FROM usage_event INDEXED BY usage_event_by_called_name WHERE skill_id IS NULL AND called_name = ?1 AND at <= ?2 AND at >= ?3 AND session_id = ?4 ORDER BY at DESC LIMIT 1";
+        const ADOPT: &str = "UPDATE usage_cost SET usage_event_id = ?2 WHERE message_id = ?1";
+        let read =
+            |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+        let open: Vec<(String, String, String, String)> =
+            self.rows(OPEN, &[], read, "list costs without a use")?;
+        let mut adopted = Vec::new();
+        for (message, name, session, at) in open {
+            // A session may go on for days.
+            let from = Timestamp::parse(&at).map(|at| at.days_before(30).to_string());
+            let from = from.unwrap_or_default();
+            let last = name.rsplit(':').next().unwrap_or(&name).to_owned();
+            let mut uses: Vec<i64> = self.rows(
+                UNLINKED,
+                &[&name, &at, &from, &session],
+                |row| row.get(0),
+                "look for the use of a cost",
+            )?;
+            for skill in self.skills_named(&last)? {
+                uses.extend(self.rows(
+                    LINKED,
+                    &[&skill.id, &at, &from, &session],
+                    |row| row.get::<_, i64>(0),
+                    "look for the use of a cost",
+                )?);
+            }
+            adopted.extend(uses.into_iter().max().map(|event| (message, event)));
+        }
+        if adopted.is_empty() {
+            return Ok(());
+        }
+        self.append(|tx| {
+            adopted.iter().try_for_each(|(message, event)| {
+                tx.run(ADOPT, params![message, event], "link a cost to its use")
+            })
+        })
     }
 }
 

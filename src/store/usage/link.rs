@@ -60,11 +60,22 @@ pub struct OpenCall {
     pub project: Option<String>,
 }
 
-/// A typed command as a transcript tells it.
+/// Which side tells of a typed command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// A hook that heard it.
+    Hook,
+    /// The transcript of its session.
+    Transcript,
+}
+
+/// A typed command that may be known from the other side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Typed<'a> {
-    /// What ids of such events begin with when a hook made them.
-    pub prefix: &'a str,
+    /// What ids begin with that a hook made.
+    pub hook_id: &'a str,
+    /// Which side is looked for.
+    pub told_by: Told,
     /// The skills the name may mean.
     pub skill_ids: &'a [i64],
     /// The name as it was called.
@@ -114,6 +125,26 @@ impl Store {
         Ok(found)
     }
 
+    /// Returns the skill that once lay in a folder and was moved away from it.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn skill_moved_from(&self, folder: &str) -> Result<Option<NamedSkill>> {
+        let sql = format!(
+            "SELECT {COLUMNS}
+             FROM skill_root o
+             JOIN revision_file f ON f.moved_from = substr(?1, length(o.path) + 2) || '/SKILL.md'
+             JOIN revision v ON v.id = f.revision_id
+             JOIN skill s ON s.id = v.skill_id
+             JOIN skill_root r ON r.id = s.root_id
+             LEFT JOIN manifest m ON m.skill_id = s.id
+             WHERE f.moved_from IS NOT NULL AND substr(?1, 1, length(o.path) + 1) = o.path || '/' AND f.path = 'SKILL.md' AND {IN_USE}
+             ORDER BY v.id DESC LIMIT 1"
+        );
+        let rows = self.rows(&sql, &[&folder], named, "look up an old place")?;
+        Ok(rows.into_iter().next())
+    }
+
     /// Returns the skill with this id, in the form that names are answered in.
     ///
     /// # Errors
@@ -152,9 +183,9 @@ impl Store {
     pub fn open_names(&self) -> Result<BTreeSet<String>> {
         // Hops from name to name in the index: a million events of ten names are ten steps.
         const SELECT: &str = "WITH RECURSIVE hop (name) AS (
-              SELECT min(called_name) FROM usage_event WHERE skill_id IS NULL
+              SELECT min(called_name) FROM usage_event INDEXED BY usage_event_by_called_name WHERE skill_id IS NULL
               UNION ALL
-              SELECT (SELECT min(called_name) FROM usage_event WHERE skill_id IS NULL AND called_name > hop.name) FROM hop WHERE hop.name IS NOT NULL)
+              SELECT (SELECT min(called_name) FROM usage_event INDEXED BY usage_event_by_called_name WHERE skill_id IS NULL AND called_name > hop.name) FROM hop WHERE hop.name IS NOT NULL)
             SELECT name FROM hop WHERE name IS NOT NULL
             UNION SELECT called_name FROM revision WHERE skill_id IS NULL AND called_name IS NOT NULL";
         let query = || {
@@ -172,7 +203,7 @@ impl Store {
     /// [`Error::Database`].
     pub fn open_calls(&self, name: &str) -> Result<Vec<OpenCall>> {
         const SELECT: &str = "SELECT id, called_name, called_path, client, project
-            FROM usage_event
+            FROM usage_event INDEXED BY usage_event_by_called_name
             WHERE skill_id IS NULL AND called_name = ?1";
         let query = || {
             let mut statement = self.connection.prepare_cached(SELECT)?;
@@ -190,13 +221,32 @@ impl Store {
         query().map_err(Error::database("list what is not installed"))
     }
 
+    /// Returns the folders that uses may have been made of, each once.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn candidate_folders(&self) -> Result<Vec<String>> {
+        const SELECT: &str = "SELECT DISTINCT folder FROM usage_candidate ORDER BY folder";
+        self.rows(SELECT, &[], |row| row.get(0), "list candidates")
+    }
+
+    /// Returns what is to be recorded of a folder.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn candidates_in(&self, folder: &str) -> Result<Vec<String>> {
+        const SELECT: &str =
+            "SELECT recording FROM usage_candidate WHERE folder = ?1 ORDER BY event_id";
+        self.rows(SELECT, &[&folder], |row| row.get(0), "list candidates")
+    }
+
     /// Says whether skills appeared that events may have waited for.
     ///
     /// # Errors
     /// [`Error::Database`].
     pub fn is_link_due(&self) -> Result<bool> {
         const SELECT: &str = "SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'link_due')
-            AND (EXISTS (SELECT 1 FROM usage_event WHERE skill_id IS NULL) OR EXISTS (SELECT 1 FROM revision WHERE called_name IS NOT NULL AND skill_id IS NULL))";
+            AND (EXISTS (SELECT 1 FROM usage_event WHERE skill_id IS NULL) OR EXISTS (SELECT 1 FROM usage_candidate) OR EXISTS (SELECT 1 FROM revision WHERE called_name IS NOT NULL AND skill_id IS NULL))";
         self.connection
             .query_row(SELECT, [], |row| row.get(0))
             .map_err(Error::database("look for events to link"))
@@ -220,6 +270,26 @@ impl Tx<'_> {
     pub fn links_are_done(&self) -> Result<()> {
         const DELETE: &str = "DELETE FROM meta WHERE key = 'link_due'";
         self.run(DELETE, [], "note that events were linked")
+    }
+
+    /// Keeps what is a use if its folder turns out to be a skill's.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn put_candidate(&self, event_id: &str, folder: &str, recording: &str) -> Result<()> {
+        const INSERT: &str = "INSERT INTO usage_candidate (event_id, folder, recording) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+        let values = params![event_id, folder, recording];
+        self.run(INSERT, values, "keep a candidate")?;
+        self.mark_link_due()
+    }
+
+    /// Forgets the candidates of a folder, which were recorded.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn drop_candidates(&self, folder: &str) -> Result<()> {
+        const DELETE: &str = "DELETE FROM usage_candidate WHERE folder = ?1";
+        self.run(DELETE, [folder], "forget candidates")
     }
 
     /// Links an event to the skill that was meant. The counters are due to be recounted.
@@ -246,14 +316,14 @@ impl Tx<'_> {
         )
     }
 
-    /// Finds the event of a typed command that a hook noted without knowing its id, and that no transcript
+    /// Finds the event of a typed command that the other side noted under an id of its own, and that nobody
     /// claimed yet: of the same name, of the same session and near in time, else at almost the same time,
     /// because a resumed session tells the line of another one.
     ///
     /// # Errors
     /// [`Error::Database`].
-    pub fn unclaimed_hook_event(&self, typed: &Typed<'_>) -> Result<Option<String>> {
-        const UNCLAIMED: &str = "at BETWEEN ?2 AND ?3 AND substr(event_id, 1, length(?4)) = ?4
+    pub fn unclaimed_typed(&self, typed: &Typed<'_>) -> Result<Option<String>> {
+        const UNCLAIMED: &str = "at BETWEEN ?2 AND ?3 AND \"trigger\" = 'slash' AND client = 'claude-code' AND (substr(event_id, 1, length(?4)) = ?4) = ?5
               AND NOT EXISTS (SELECT 1 FROM usage_alias a WHERE a.usage_event_id = u.id)";
         let linked = format!(
             "SELECT event_id, session_id, at FROM usage_event u WHERE skill_id = ?1 AND {UNCLAIMED}"
@@ -263,16 +333,20 @@ impl Tx<'_> {
         );
         let from = Timestamp::from_millis(typed.at.millis() - typed.within_ms).to_string();
         let to = Timestamp::from_millis(typed.at.millis() + typed.within_ms).to_string();
+        let is_hook = typed.told_by == Told::Hook;
         let query = || -> rusqlite::Result<Vec<(String, Option<String>, String)>> {
             let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
             let mut found = Vec::new();
             let mut open = self.transaction.prepare_cached(&open)?;
-            for row in open.query_map(params![typed.called_name, from, to, typed.prefix], read)? {
+            for row in open.query_map(
+                params![typed.called_name, from, to, typed.hook_id, is_hook],
+                read,
+            )? {
                 found.push(row?);
             }
             let mut linked = self.transaction.prepare_cached(&linked)?;
             for id in typed.skill_ids {
-                for row in linked.query_map(params![id, from, to, typed.prefix], read)? {
+                for row in linked.query_map(params![id, from, to, typed.hook_id, is_hook], read)? {
                     found.push(row?);
                 }
             }

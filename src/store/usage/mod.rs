@@ -2,7 +2,9 @@
 
 mod baseline;
 mod imports;
+mod life;
 mod link;
+mod marks;
 mod stats;
 
 use rusqlite::{OptionalExtension, params};
@@ -11,13 +13,12 @@ use super::{Store, Tx};
 use crate::error::{Error, Result};
 use crate::time::Timestamp;
 
-pub use baseline::{Baseline, ImportedChange, Install, RecordRow, Taken};
+pub use baseline::{Baseline, ImportedChange, RecordRow, Taken};
 pub use imports::{Cost, ImportFile};
-pub use link::{NamedSkill, OpenCall, Typed};
-pub use stats::{
-    ClientUse, CostRow, DayCount, LifeRow, MomentRow, NotInstalled, SkillUse, StaleRow, Totals,
-    TrendRow,
-};
+pub use life::{LifeRow, MomentRow};
+pub use link::{NamedSkill, OpenCall, Told, Typed};
+pub use marks::Install;
+pub use stats::{ClientUse, CostRow, DayCount, NotInstalled, SkillUse, StaleRow, Totals, TrendRow};
 
 /// What was done with a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -233,14 +234,6 @@ impl Store {
         };
         query().map_err(Error::database("look up an event"))
     }
-
-    /// Adds one event in a transaction of its own: one row, no flush to disk, no checkpoint at close.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub fn append_event(&mut self, event: &UsageEvent) -> Result<Added> {
-        self.append(|tx| tx.add_event(event))
-    }
 }
 
 impl Tx<'_> {
@@ -331,6 +324,7 @@ impl Tx<'_> {
     fn learn(&self, event: &UsageEvent) -> Result<()> {
         const SELECT: &str = "SELECT id, skill_id, ok IS NULL, called_path IS NULL FROM usage_event WHERE event_id = ?1";
         const SETTLE: &str = "UPDATE usage_event SET ok = ?2 WHERE id = ?1";
+        const COST: &str = "UPDATE usage_event SET tokens_in = ?2, tokens_out = ?3 WHERE id = ?1 AND tokens_in IS NULL AND tokens_out IS NULL";
         const PLACE: &str = "UPDATE usage_event SET called_path = ?2, skill_id = ?3 WHERE id = ?1";
         let read = || {
             self.transaction
@@ -348,6 +342,10 @@ impl Tx<'_> {
         };
         if is_open && event.ok.is_some() {
             self.run(SETTLE, params![id, event.ok], "note how a use ended")?;
+        }
+        if event.tokens_in.is_some() {
+            let values = params![id, to_sql(event.tokens_in), to_sql(event.tokens_out)];
+            self.run(COST, values, "note what a use cost")?;
         }
         if is_placeless && event.called_path.is_some() {
             let values = params![id, event.called_path, event.skill_id];

@@ -61,6 +61,8 @@ pub struct TrendRow {
     pub now: u64,
     /// In the older one.
     pub before: u64,
+    /// Absolute path of its folder.
+    pub path: String,
 }
 
 /// A name that was called and is not installed.
@@ -104,6 +106,8 @@ pub struct StaleRow {
     pub since: String,
     /// Whether it was ever used.
     pub was_used: bool,
+    /// Absolute path of its folder.
+    pub path: String,
 }
 
 /// Uses and views of one day.
@@ -128,34 +132,6 @@ pub struct CostRow {
     pub tokens_out: u64,
     /// Uses whose cost is known.
     pub uses: u64,
-}
-
-/// One skill's life.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LifeRow {
-    /// active, stale, archived or missing.
-    pub state: String,
-    /// Who made it.
-    pub origin: String,
-    /// Whether it is pinned.
-    pub pinned: bool,
-    /// First seen.
-    pub created_at: String,
-    /// Uses, views, file reads, failures, background events, edits, uses of what it absorbed.
-    pub counts: [u64; 7],
-    /// Newest use, view, file read, failure.
-    pub newest: [Option<String>; 4],
-}
-
-/// A moment in a skill's life.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MomentRow {
-    /// When.
-    pub at: String,
-    /// What happened, in a few words.
-    pub what: String,
-    /// Who did it.
-    pub actor: String,
 }
 
 const LIVE: &str = "FROM skill s
@@ -229,12 +205,33 @@ impl Store {
         self.rows(&sql, &[], skill_use, "list the skills that were never used")
     }
 
+    /// Returns the skills that were used and whose folders vanished, most used first.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn used_and_vanished(&self, limit: u32) -> Result<Vec<SkillUse>> {
+        const SELECT: &str = "SELECT s.id, coalesce(m.name, replace(s.rel_path, '.archive/', '')), r.path, s.rel_path, u.use_count, u.view_count, u.file_count, u.failure_count,
+              nullif(max(coalesce(u.last_use_at, ''), coalesce(u.last_view_at, ''), coalesce(u.last_file_at, '')), '')
+            FROM skill s
+            JOIN skill_root r ON r.id = s.root_id
+            JOIN skill_usage u ON u.skill_id = s.id
+            LEFT JOIN manifest m ON m.skill_id = s.id
+            WHERE s.missing_since IS NOT NULL AND s.removed_at IS NULL AND r.removed_at IS NULL AND u.use_count + u.view_count > 0
+            ORDER BY u.use_count DESC, u.view_count DESC, 2, s.id LIMIT ?1";
+        self.rows(
+            SELECT,
+            &[&limit],
+            skill_use,
+            "list the skills that vanished",
+        )
+    }
+
     /// Returns uses and views of each skill in the `days` days up to `today` and in as many before.
     ///
     /// # Errors
     /// [`Error::Database`].
     pub fn trend(&self, today: Timestamp, days: i64) -> Result<Vec<TrendRow>> {
-        const SELECT: &str = "SELECT m.name, d.skill_id, coalesce(sum(d.events) FILTER (WHERE d.day > ?1), 0), coalesce(sum(d.events) FILTER (WHERE d.day <= ?1), 0)
+        const SELECT: &str = "SELECT m.name, d.skill_id, coalesce(sum(d.events) FILTER (WHERE d.day > ?1), 0), coalesce(sum(d.events) FILTER (WHERE d.day <= ?1), 0), m.path
             FROM usage_day d
             JOIN v_skill m ON m.id = d.skill_id AND m.state <> 'archived'
             WHERE d.day > ?2 AND d.day <= ?3 AND d.skill_id <> 0 AND d.kind IN ('use', 'view') AND d.background = 0
@@ -253,6 +250,7 @@ impl Store {
                     id: row.get(1)?,
                     now: row.get(2)?,
                     before: row.get(3)?,
+                    path: row.get(4)?,
                 })
             },
             "compare the last weeks",
@@ -309,7 +307,7 @@ impl Store {
     /// [`Error::Database`].
     pub fn untouched_since(&self, before: Timestamp) -> Result<Vec<StaleRow>> {
         let sql = format!(
-            "SELECT s.id, m.name, {ANCHOR} AS since, coalesce(u.use_count, 0) > 0 {LIVE}
+            "SELECT s.id, m.name, {ANCHOR} AS since, coalesce(u.use_count, 0) > 0, CASE WHEN s.rel_path = '.' THEN r.path ELSE r.path || '/' || s.rel_path END {LIVE}
              AND s.state = 'active' AND s.pinned = 0 AND {ANCHOR} <= ?1 ORDER BY since, m.name"
         );
         self.rows(
@@ -321,6 +319,7 @@ impl Store {
                     name: row.get(1)?,
                     since: row.get(2)?,
                     was_used: row.get(3)?,
+                    path: row.get(4)?,
                 })
             },
             "list the skills nobody touched",
@@ -336,23 +335,6 @@ impl Store {
         self.rows(SELECT, &[&from.day()], day_count, "add up the days")
     }
 
-    /// Returns one skill's uses and views by day from `from` on.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub fn days_of(&self, skill_id: i64, from: Timestamp) -> Result<Vec<DayCount>> {
-        const SELECT: &str = "SELECT substr(at, 1, 10) AS day, count(*), sum(coalesce(ok = 0, 0))
-            FROM usage_event
-            WHERE skill_id = ?1 AND at >= ?2 AND kind IN ('use', 'view') AND actor NOT IN ('background_review', 'curator')
-            GROUP BY 1 ORDER BY 1";
-        self.rows(
-            SELECT,
-            &[&skill_id, &from.day()],
-            day_count,
-            "add up the days of a skill",
-        )
-    }
-
     /// Returns the skills whose cost is known, dearest first.
     ///
     /// # Errors
@@ -361,7 +343,9 @@ impl Store {
         // Added up in the order of the index first.
         const SELECT: &str = "SELECT coalesce(m.name, u.called_name), sum(u.tokens_in), sum(u.tokens_out), sum(u.uses)
             FROM (SELECT skill_id, called_name, sum(tokens_in) AS tokens_in, coalesce(sum(tokens_out), 0) AS tokens_out, count(*) AS uses
-                  FROM usage_event WHERE tokens_in IS NOT NULL GROUP BY skill_id, called_name) u
+                  FROM usage_event WHERE tokens_in IS NOT NULL GROUP BY skill_id, called_name
+                  UNION ALL
+                  SELECT NULL, called_name, tokens_in, tokens_out, 0 FROM usage_cost WHERE usage_event_id IS NULL) u
             LEFT JOIN manifest m ON m.skill_id = u.skill_id
             GROUP BY coalesce(u.skill_id, u.called_name)
             ORDER BY sum(u.tokens_in) + sum(u.tokens_out) DESC, 1 LIMIT ?1";
@@ -378,84 +362,6 @@ impl Store {
             },
             "add up what skills cost",
         )
-    }
-
-    /// Returns one skill's life in numbers.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub fn life(&self, skill_id: i64) -> Result<LifeRow> {
-        const SELECT: &str = "SELECT CASE WHEN s.missing_since IS NULL THEN s.state ELSE 'missing' END, s.origin, s.pinned, s.created_at,
-              coalesce(u.use_count, 0), coalesce(u.view_count, 0), coalesce(u.file_count, 0), coalesce(u.failure_count, 0),
-              coalesce(u.background_use_count + u.background_view_count + u.background_file_count, 0),
-              (SELECT coalesce(sum(b.patch_count), 0) FROM usage_baseline b WHERE b.skill_id = s.id)
-              + (SELECT count(*) FROM revision v JOIN change c ON c.id = v.change_id
-                 WHERE v.skill_id = s.id AND c.outcome = 'applied' AND c.source IS NULL AND c.action IN ('edit', 'patch', 'write_file', 'remove_file')),
-              (SELECT coalesce(sum(iu.use_count), 0) FROM skill a JOIN skill_usage iu ON iu.skill_id = a.id WHERE a.absorbed_into = s.id),
-              u.last_use_at, u.last_view_at, u.last_file_at, u.last_failure_at
-            FROM skill s LEFT JOIN skill_usage u ON u.skill_id = s.id
-            WHERE s.id = ?1";
-        let read = |row: &Row<'_>| {
-            let mut counts = [0; 7];
-            for (index, count) in counts.iter_mut().enumerate() {
-                *count = row.get(4 + index)?;
-            }
-            let mut newest = [const { None }; 4];
-            for (index, time) in newest.iter_mut().enumerate() {
-                *time = row.get(11 + index)?;
-            }
-            Ok(LifeRow {
-                state: row.get(0)?,
-                origin: row.get(1)?,
-                pinned: row.get(2)?,
-                created_at: row.get(3)?,
-                counts,
-                newest,
-            })
-        };
-        self.connection
-            .query_row(SELECT, [skill_id], read)
-            .map_err(Error::database("read a skill's life"))
-    }
-
-    /// Returns the newest changes and transitions of a skill, newest first.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub fn moments(&self, skill_id: i64, limit: u32) -> Result<Vec<MomentRow>> {
-        const SELECT: &str = "SELECT at, what, actor FROM (
-              SELECT c.at, v.title || CASE WHEN c.outcome = 'failed' THEN ' (failed' || coalesce(': ' || c.reason, '') || ')' ELSE '' END AS what, c.actor, c.id AS k
-              FROM revision v JOIN change c ON c.id = v.change_id WHERE v.skill_id = ?1
-              UNION ALL
-              SELECT at, from_state || ' -> ' || to_state || ': ' || reason, actor, id FROM state_transition WHERE skill_id = ?1)
-            ORDER BY at DESC, k DESC LIMIT ?2";
-        self.rows(
-            SELECT,
-            &[&skill_id, &limit],
-            |row| {
-                Ok(MomentRow {
-                    at: row.get(0)?,
-                    what: row.get(1)?,
-                    actor: row.get(2)?,
-                })
-            },
-            "read a skill's history",
-        )
-    }
-
-    /// Returns client, session and arguments of a skill's newest failure.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub fn last_failure(&self, skill_id: i64) -> Result<Option<[Option<String>; 3]>> {
-        const SELECT: &str = "SELECT client, session_id, args FROM usage_event WHERE skill_id = ?1 AND ok = 0 ORDER BY at DESC, id DESC LIMIT 1";
-        let rows = self.rows(
-            SELECT,
-            &[&skill_id],
-            |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]),
-            "read a skill's last failure",
-        )?;
-        Ok(rows.into_iter().next())
     }
 }
 
@@ -477,7 +383,7 @@ fn skill_use(row: &Row<'_>) -> rusqlite::Result<SkillUse> {
     })
 }
 
-fn day_count(row: &Row<'_>) -> rusqlite::Result<DayCount> {
+pub(super) fn day_count(row: &Row<'_>) -> rusqlite::Result<DayCount> {
     Ok(DayCount {
         day: row.get(0)?,
         events: row.get(1)?,

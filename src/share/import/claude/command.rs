@@ -10,6 +10,39 @@ pub(super) struct Typed {
     pub(super) name: String,
     pub(super) args: Option<String>,
     pub(super) at: Option<String>,
+    pub(super) is_sidechain: bool,
+    /// Lines between it and its body, each the child of the one before.
+    #[serde(default)]
+    pub(super) between: Vec<String>,
+}
+
+/// Lines between a command and its body that are kept in mind.
+const MOST_BETWEEN: usize = 32;
+
+impl Typed {
+    /// Notes a line that follows it or one that follows it.
+    pub(super) fn follow(&mut self, value: &Value) {
+        let text = |key: &str| value.get(key).and_then(Value::as_str);
+        let is_body = value.get("isMeta") == Some(&Value::Bool(true));
+        if is_body || self.between.len() >= MOST_BETWEEN {
+            return;
+        }
+        if let (Some(uuid), Some(parent)) = (text("uuid"), text("parentUuid"))
+            && self.is_followed_by(Some(parent))
+        {
+            self.between.push(uuid.to_owned());
+        }
+    }
+
+    /// Whether a line with this parent follows it. One that names none follows whatever is before it.
+    pub(super) fn is_followed_by(&self, parent: Option<&str>) -> bool {
+        match (parent, &self.uuid) {
+            (Some(parent), Some(uuid)) => {
+                parent == uuid || self.between.iter().any(|between| between == parent)
+            }
+            _ => true,
+        }
+    }
 }
 
 /// Reads a line that is nothing but the tags of a typed command, in any order. Words around them mean

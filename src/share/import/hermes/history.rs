@@ -60,31 +60,17 @@ pub(super) fn import(
     };
     summary.files += 1;
     match read(sink, home, counted, options, &file, summary) {
-        Err(Error::Database { source, .. }) if is_unreadable(&source) => {
+        Err(Error::Foreign { message, .. }) => {
             let note = Note {
                 line: None,
                 column: None,
-                message: format!("could not be read: {source}"),
+                message: format!("could not be read: {message}"),
             };
             warn(summary, &path, note);
             Ok(0)
         }
         other => other,
     }
-}
-
-/// Whether the other program's database is to blame, not the library's.
-fn is_unreadable(source: &impl std::fmt::Display) -> bool {
-    let words = source.to_string();
-    [
-        "not a database",
-        "malformed",
-        "no such table",
-        "no such column",
-        "unable to open",
-    ]
-    .iter()
-    .any(|sign| words.contains(sign))
 }
 
 struct Reader<'r> {
@@ -117,16 +103,7 @@ fn read(
     let newest = history.newest()?;
     let key = file.path.to_string_lossy().into_owned();
     let since = options.since.map(|since| since.to_string());
-    let known = sink
-        .store
-        .import_files("hermes")?
-        .into_iter()
-        .find(|known| known.path == key);
-    // Another database has other numbers; reading anew counts nothing twice.
-    let after = known
-        .filter(|known| known.since == since)
-        .map_or(0, |known| i64::try_from(known.read_bytes).unwrap_or(0));
-    let after = if after > newest { 0 } else { after };
+    let after = read_to(sink, &history, &key, since.as_deref())?;
     sink.in_baseline(&counted.names, &counted.baselines);
     options.progress.begin("reading", Unit::Messages, None);
     let mut reader = Reader {
@@ -152,8 +129,9 @@ fn read(
     let at = ImportFile {
         path: key,
         size: file.size,
-        mtime_ns: file.mtime_ns,
+        ctime_ns: file.ctime_ns,
         read_bytes: u64::try_from(read_to).unwrap_or(0),
+        fingerprint: history.mark(read_to)?,
         since,
         ..ImportFile::default()
     };
@@ -174,6 +152,24 @@ fn read(
     Ok(taken)
 }
 
+/// The number of the message up to which a database was read. Another database has other numbers; reading
+/// anew counts nothing twice.
+fn read_to(
+    sink: &Sink<'_>,
+    history: &ForeignHistory,
+    path: &str,
+    since: Option<&str>,
+) -> Result<i64> {
+    let mut known = sink.store.import_files("hermes")?.into_iter();
+    let known = known.find(|known| known.path == path && known.since.as_deref() == since);
+    let Some(known) = known else {
+        return Ok(0);
+    };
+    let read_to = i64::try_from(known.read_bytes).unwrap_or(0);
+    let is_same = history.mark(read_to)? == known.fingerprint;
+    Ok(if is_same { read_to } else { 0 })
+}
+
 impl Reader<'_> {
     fn save(
         &mut self,
@@ -182,7 +178,9 @@ impl Reader<'_> {
         at: Option<&ImportFile>,
         summary: &mut Summary,
     ) -> Result<u64> {
-        let taken = sink.put_changes(&std::mem::take(&mut self.changes))?;
+        let mut changes = std::mem::take(&mut self.changes);
+        changes.retain(|change| !sink.is_older(change.at));
+        let taken = sink.put_changes(&changes)?;
         sink.put(std::mem::take(&mut self.found), fallback, at, summary)?;
         Ok(taken)
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::damaged::Note;
 use super::super::summary::Summary;
 use super::record::{Target, target};
-use super::{read_entries, read_file, warn};
+use super::{read_file, read_whole_entries, warn};
 use crate::store::{Install, NamedSkill};
 
 /// One entry of the hub's lock file.
@@ -18,17 +18,27 @@ pub(super) struct Entry {
     fields: Value,
 }
 
+/// The hub's lock file.
+#[derive(Default)]
+pub(super) struct Installs {
+    pub(super) noted_in: String,
+    pub(super) entries: Vec<Entry>,
+    /// Whether all of it could be read: what it does not name is not installed.
+    pub(super) is_whole: bool,
+}
+
 /// Reads the hub's lock file. A path in it is reduced to one relative to the folder of skills, however
 /// the system that wrote it spells paths.
-pub(super) fn read(home: &Path, skills: &Path, summary: &mut Summary) -> Vec<Entry> {
+pub(super) fn read(home: &Path, skills: &Path, summary: &mut Summary) -> Installs {
     let path = [skills.join(".hub/lock.json"), home.join(".hub/lock.json")]
         .into_iter()
         .find(|path| path.exists());
     let Some(path) = path else {
-        return Vec::new();
+        return Installs::default();
     };
     let mut entries = Vec::new();
-    for (name, fields) in read_entries(&path, &["installed"], summary) {
+    let (found, is_whole) = read_whole_entries(&path, &["installed"], summary);
+    for (name, fields) in found {
         if !fields.is_object() {
             tell(
                 summary,
@@ -55,7 +65,11 @@ pub(super) fn read(home: &Path, skills: &Path, summary: &mut Summary) -> Vec<Ent
             fields,
         });
     }
-    entries
+    Installs {
+        noted_in: path.to_string_lossy().into_owned(),
+        entries,
+        is_whole,
+    }
 }
 
 fn tell(summary: &mut Summary, path: &Path, message: String) {

@@ -68,16 +68,21 @@ pub fn import_hermes(store: &mut Store, path: &Path, options: &Options<'_>) -> R
 /// # Errors
 /// [`Error::NoHistory`] when there is none.
 pub fn skills_folder(path: &Path) -> Result<(PathBuf, PathBuf)> {
+    // Named as `skills`, wherever it leads: its home is the folder it is named in.
+    if path.file_name().is_some_and(|name| name == "skills") && path.is_dir() {
+        let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+        let home = above.unwrap_or(Path::new("."));
+        if !path.join("skills").is_dir() {
+            let home = home.canonicalize().unwrap_or_else(|_| home.to_path_buf());
+            return Ok((home, path.to_path_buf()));
+        }
+    }
     let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let skills = path.join("skills");
     if skills.is_dir() {
         return Ok((path, skills));
     }
-    let is_skills = path.file_name().is_some_and(|name| name == "skills") && path.is_dir();
-    match path.parent() {
-        Some(home) if is_skills => Ok((home.to_path_buf(), path.clone())),
-        _ => Err(Error::NoHistory { path }),
-    }
+    Err(Error::NoHistory { path })
 }
 
 fn open_home(store: &Store, path: &Path) -> Result<Home> {
@@ -136,14 +141,23 @@ fn warn(summary: &mut Summary, path: &Path, note: Note) {
 
 /// Reads the entries of an object in a file of the home.
 fn read_entries(path: &Path, key: &[&str], summary: &mut Summary) -> Vec<(String, Value)> {
+    read_whole_entries(path, key, summary).0
+}
+
+/// As [`read_entries`], with whether all of it could be read.
+fn read_whole_entries(
+    path: &Path,
+    key: &[&str],
+    summary: &mut Summary,
+) -> (Vec<(String, Value)>, bool) {
     let Some(text) = read_file(path, summary) else {
-        return Vec::new();
+        return (Vec::new(), false);
     };
     let entries = damaged::entries(&text, key);
     for note in entries.notes {
         warn(summary, path, note);
     }
-    entries.entries
+    (entries.entries, entries.is_whole)
 }
 
 fn sidecar(home: &Home) -> PathBuf {
@@ -303,21 +317,26 @@ fn take_marks(
         if tx.take_pin(id, PIN)? {
             taken.pinned.push(record.name.clone());
         }
-    } else {
-        tx.take_unpin(id, PIN)?;
+    } else if tx.take_unpin(id, PIN)? {
+        taken.unpinned.push(record.name.clone());
     }
     let skill = home.skills.iter().find(|skill| skill.id == id);
     let is_live = skill.is_some_and(|skill| !skill.is_archived && !skill.is_missing);
-    if record.state == "stale" && is_live && tx.state_of(id)? == "active" {
-        tx.transition_by(
-            "import",
-            id,
-            "active",
-            "stale",
-            "stale in Hermes",
-            options.now,
-        )?;
-        taken.states.push((record.name.clone(), "stale".to_owned()));
+    let state = if is_live {
+        tx.state_of(id)?
+    } else {
+        String::new()
+    };
+    let moves = match (record.state, state.as_str()) {
+        ("stale", "active") => Some("stale in Hermes"),
+        // Only what came from there goes back with it.
+        ("active", "stale") if tx.is_state_imported(id)? => Some("active again in Hermes"),
+        _ => None,
+    };
+    if let Some(reason) = moves {
+        tx.transition_by("import", id, &state, record.state, reason, options.now)?;
+        let state = record.state.to_owned();
+        taken.states.push((record.name.clone(), state));
     }
     Ok(())
 }
@@ -327,7 +346,7 @@ fn take_origins(
     tx: &Tx<'_>,
     home: &Home,
     records: &[(&Record, i64)],
-    installs: &[install::Entry],
+    installs: &install::Installs,
     bundled: &[String],
     taken: &mut TakenOver,
 ) -> Result<()> {
@@ -339,7 +358,15 @@ fn take_origins(
             }
             Ok(())
         };
-    for entry in installs {
+    if installs.is_whole {
+        let names: Vec<&str> = installs
+            .entries
+            .iter()
+            .map(|entry| entry.name.as_str())
+            .collect();
+        taken.uninstalled = tx.keep_installs(&installs.noted_in, &names)?;
+    }
+    for entry in &installs.entries {
         let skill = entry.skill(&home.skills, &home.skills_path);
         if tx.put_install(&entry.install(skill.map(|skill| skill.id)))? {
             taken.installs.push(entry.name.clone());

@@ -110,7 +110,7 @@ fn count(value: Option<&Value>) -> Result<u64, String> {
             clippy::cast_sign_loss,
             reason = "the range was checked"
         )]
-        (Some(number), _) if (0.0..9e15).contains(&number) => Ok(number as u64),
+        (Some(number), _) if (0.0..1e12).contains(&number) => Ok(number as u64),
         (_, Some(value)) => Err(value.to_string()),
         (_, None) => Ok(0),
     }
@@ -166,7 +166,7 @@ pub(super) fn target<'s>(name: &str, is_archived: bool, skills: &'s [NamedSkill]
 /// name that leads out of it.
 pub(super) fn vanished_place(name: &str, is_archived: bool) -> Option<String> {
     let is_plain = !name.is_empty()
-        && !name.starts_with('/')
+        && !name.starts_with(['/', '.'])
         && !name.chars().any(char::is_control)
         && name
             .split('/')
@@ -239,7 +239,7 @@ mod tests {
             vanished_place("plugin:x", false).as_deref(),
             Some("plugin:x")
         );
-        for name in ["", "../x", "/etc", "a//b", "a/.."] {
+        for name in ["", "../x", "/etc", "a//b", "a/..", ".archive/x"] {
             assert_eq!(vanished_place(name, false), None, "{name}");
         }
     }

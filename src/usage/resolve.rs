@@ -102,8 +102,36 @@ impl<'r> Resolver<'r> {
                 Place::Gone => {}
             }
         }
-        let found = by_name(store, call.name)?;
+        let found = self.by_name(store, call)?;
         Ok(self.choose(found, call))
+    }
+
+    /// Finds the skills a name may stand for: the name itself, the end of a path, or `plugin:skill`.
+    fn by_name(&mut self, store: &Store, call: Call<'_>) -> Result<Vec<NamedSkill>> {
+        let name = call.name;
+        let found = store.skills_named(name)?;
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        if let Some((space, last)) = name.rsplit_once(':') {
+            // A plugin's skill is not the user's skill of the same name.
+            let mut found = store.skills_named(last)?;
+            let own = call.client.map(|client| self.folders_of(client, None));
+            found.retain(|skill| {
+                let is_own = |folder: &ClientRoot| folder.path == Path::new(&skill.root);
+                // The user's own folder is that of no package.
+                let may_be_package = own.as_ref().is_some_and(|own| !own.iter().any(is_own));
+                lies_in(skill, space) || (may_be_package && is_package(skill, space))
+            });
+            return Ok(found);
+        }
+        if let Some((_, last)) = name.rsplit_once('/') {
+            let mut found = store.skills_named(last)?;
+            let tail = format!("/{name}");
+            found.retain(|skill| format!("/{}", skill.rel_path).ends_with(&tail));
+            return Ok(found);
+        }
+        Ok(Vec::new())
     }
 
     /// Chooses among the skills of a name. Live ones come before archived ones, these before vanished ones.
@@ -247,29 +275,8 @@ fn text_of(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Finds the skills a name may stand for: the name itself, the end of a path, or `plugin:skill`.
-fn by_name(store: &Store, name: &str) -> Result<Vec<NamedSkill>> {
-    let found = store.skills_named(name)?;
-    if !found.is_empty() {
-        return Ok(found);
-    }
-    if let Some((space, last)) = name.rsplit_once(':') {
-        // A plugin's skill is not the user's skill of the same name.
-        let mut found = store.skills_named(last)?;
-        found.retain(|skill| lies_in(skill, space));
-        return Ok(found);
-    }
-    if let Some((_, last)) = name.rsplit_once('/') {
-        let mut found = store.skills_named(last)?;
-        let tail = format!("/{name}");
-        found.retain(|skill| format!("/{}", skill.rel_path).ends_with(&tail));
-        return Ok(found);
-    }
-    Ok(Vec::new())
-}
-
-/// Whether a skill belongs to a plugin, or a package of a project, of this name: a folder above the skill
-/// within its root, above that among plugins, or the one that holds the client's own folder.
+/// Whether a skill belongs to a plugin of this name: a folder above the skill within its root, or above
+/// that among plugins.
 fn lies_in(skill: &NamedSkill, space: &str) -> bool {
     let space = space.replace(':', "/");
     let space = space.trim_matches('/');
@@ -280,12 +287,18 @@ fn lies_in(skill: &NamedSkill, space: &str) -> bool {
         .map_or("", |(above, _)| above);
     let root = skill.root.as_str();
     let plugins = root.split_once("/plugins/").map_or("", |(_, below)| below);
-    // `apps/web/.claude/skills`: the package is `apps/web`.
-    let package = root.rsplit_once("/.").map_or("", |(package, _)| package);
     holds(above)
         || holds(plugins)
         || (skill.root_kind == "plugin" && holds(root.trim_start_matches('/')))
-        || package.ends_with(&format!("/{space}"))
+}
+
+/// Whether a skill lies in the client's folder of a package of this name: `apps/web/.claude/skills`.
+fn is_package(skill: &NamedSkill, space: &str) -> bool {
+    let package = skill
+        .root
+        .rsplit_once("/.")
+        .map_or("", |(package, _)| package);
+    package.ends_with(&format!("/{}", space.trim_matches('/')))
 }
 
 #[cfg(test)]
@@ -362,10 +375,8 @@ mod tests {
         assert!(lies_in(&plugin, "pack"));
         assert!(lies_in(&at("/opt/pack/skills", "lint", "plugin"), "pack"));
         assert!(lies_in(&at("/srv/skills", "pack/lint", "local"), "pack"));
-        assert!(lies_in(
-            &at("/repo/apps/web/.claude/skills", "deploy", "local"),
-            "apps/web"
-        ));
+        let package = at("/repo/apps/web/.claude/skills", "deploy", "local");
+        assert!(is_package(&package, "apps/web") && !lies_in(&package, "apps/web"));
         // The skill's own folder, and whatever lies above its root, is no plugin.
         let own = at("/srv/u/.claude/skills", "lint", "local");
         for space in ["lint", "srv", "u/.claude", "skills", "pack"] {

@@ -5,12 +5,14 @@ mod gather;
 mod plain;
 mod skill;
 
+use unicode_width::UnicodeWidthStr;
+
 use self::charts::{heat_strip, month_line, sparkline};
 use self::gather::{DAYS, Numbers, SPAN, STALE_DAYS, gather};
 use super::output::{Output, Style, clean, columns, fit, grouped, plural};
 use super::{Context, sync};
 use crate::error::Result;
-use crate::store::{SkillUse, Store};
+use crate::store::{SkillUse, StaleRow, Store};
 use crate::time::Timestamp;
 
 /// Show which skills are used, which never are, and by whom
@@ -277,56 +279,64 @@ fn clients(out: &mut Output, numbers: &Numbers) -> Result<()> {
     columns(&rows).iter().try_for_each(|line| out.line(line))
 }
 
+fn unused(out: &mut Output, numbers: &Numbers, limit: usize) -> Result<()> {
+    if numbers.never_used.is_empty() {
+        return Ok(());
+    }
+    let count = grouped(numbers.never_used.len() as u64);
+    heading(out, &format!("Never used ({count})"))?;
+    let shown = numbers.never_used.iter().take(limit);
+    let mut names: Vec<String> = shown.map(|skill| label(numbers, skill)).collect();
+    let more = numbers.never_used.len() - names.len();
+    if more > 0 {
+        let more = grouped(more as u64);
+        names.push(format!("and {more} more: skilldb sql never-used"));
+    }
+    for line in filled(&names, out.width.unwrap_or(80).saturating_sub(2)) {
+        out.line(&format!("  {line}"))?;
+    }
+    Ok(())
+}
+
+/// Puts names into lines, separated by commas.
+fn filled(names: &[String], width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for (index, name) in names.iter().enumerate() {
+        let comma = if index + 1 < names.len() { "," } else { "" };
+        let fits = |line: &&mut String| line.width() + 1 + name.width() < width;
+        match lines.last_mut().filter(fits) {
+            Some(line) => line.extend([" ", name, comma]),
+            None => lines.push(format!("{name}{comma}")),
+        }
+    }
+    lines
+}
+
 fn idle(out: &mut Output, numbers: &Numbers, args: &Args, now: Timestamp) -> Result<()> {
     let limit = args.limit as usize;
-    if !numbers.never_used.is_empty() {
-        heading(
-            out,
-            &format!("Never used ({})", grouped(numbers.never_used.len() as u64)),
-        )?;
-        let names: Vec<String> = numbers
-            .never_used
-            .iter()
-            .take(limit)
-            .map(|skill| label(numbers, skill))
-            .collect();
-        let more = numbers.never_used.len() - names.len();
-        let rest = if more > 0 {
-            format!(" and {} more: skilldb sql never-used", grouped(more as u64))
-        } else {
-            String::new()
-        };
-        out.line(&format!("  {}{rest}", names.join(", ")))?;
+    unused(out, numbers, limit)?;
+    if numbers.stale.is_empty() {
+        return Ok(());
     }
-    if !numbers.stale.is_empty() {
-        let count = grouped(numbers.stale.len() as u64);
-        heading(
-            out,
-            &format!("Untouched for {STALE_DAYS} days or more ({count})"),
-        )?;
-        let rows: Vec<Vec<String>> = numbers
-            .stale
-            .iter()
-            .take(limit)
-            .map(|row| {
-                let what = if row.was_used {
-                    "last touched"
-                } else {
-                    "never used, first seen"
-                };
-                vec![
-                    format!("  {}", fit(&row.name, NAME)),
-                    format!("{what} {}", ago(Some(&row.since), now)),
-                ]
-            })
-            .collect();
-        columns(&rows).iter().try_for_each(|line| out.line(line))?;
-        if numbers.stale.len() > limit {
-            out.line(&format!(
-                "  {} more (--limit)",
-                grouped((numbers.stale.len() - limit) as u64)
-            ))?;
-        }
+    let count = grouped(numbers.stale.len() as u64);
+    let words = format!("Untouched for {STALE_DAYS} days or more ({count})");
+    heading(out, &words)?;
+    let row = |row: &StaleRow| {
+        let what = if row.was_used {
+            "last touched"
+        } else {
+            "never used, first seen"
+        };
+        vec![
+            format!("  {}", fit(&row.name, NAME)),
+            format!("{what} {}", ago(Some(&row.since), now)),
+        ]
+    };
+    let rows: Vec<Vec<String>> = numbers.stale.iter().take(limit).map(row).collect();
+    columns(&rows).iter().try_for_each(|line| out.line(line))?;
+    if numbers.stale.len() > limit {
+        let more = grouped((numbers.stale.len() - limit) as u64);
+        out.line(&format!("  {more} more (--limit)"))?;
     }
     Ok(())
 }

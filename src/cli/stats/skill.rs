@@ -64,7 +64,16 @@ fn find(store: &Store, name: &str) -> Result<SkillAddress> {
         (Some(row), true) => Ok(SkillAddress {
             id: row.id,
             path: format!("{}/{}", row.root, row.rel_path),
-            name: row.name.replace(".archive/", ""),
+            name: if row.name == row.rel_path {
+                // Never read: its folder would have its name.
+                row.rel_path
+                    .rsplit('/')
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned()
+            } else {
+                row.name
+            },
             rel_path: row.rel_path,
             file_name: String::new(),
             is_archived: false,
@@ -135,24 +144,40 @@ fn records(out: &mut Output, life: &Life) -> Result<()> {
 }
 
 fn picture(out: &mut Output, life: &Life, now: Timestamp) -> Result<()> {
+    head(out, life, now)?;
+    newest(out, life, now)?;
+    weeks(out, life)?;
+    if !life.moments.is_empty() {
+        out.line("")?;
+        let words = out.paint(Style::Bold, "History");
+        out.line(&words)?;
+    }
+    for moment in &life.moments {
+        let day = moment.at.get(..10).unwrap_or(&moment.at);
+        let what = clean(&moment.what);
+        out.line(&format!("  {day}  {what} ({})", moment.actor))?;
+    }
+    Ok(())
+}
+
+fn ago(at: &str, now: Timestamp) -> String {
+    Timestamp::parse(at).map_or_else(String::new, |at| at.relative(now))
+}
+
+fn head(out: &mut Output, life: &Life, now: Timestamp) -> Result<()> {
     let row = &life.row;
-    let ago = |at: &str| Timestamp::parse(at).map_or_else(String::new, |at| at.relative(now));
     let name = out.paint(Style::Bold, &clean(&life.skill.name));
-    out.line(&format!(
-        "{name} (#{})  {}",
-        life.skill.id,
-        clean(&life.skill.path)
-    ))?;
+    let path = clean(&life.skill.path);
+    out.line(&format!("{name} (#{})  {path}", life.skill.id))?;
     let pinned = if row.pinned { ", pinned" } else { "" };
-    let origin = if row.origin == "unknown" {
-        String::new()
-    } else {
-        format!(", made by {}", row.origin)
+    let origin = match row.origin.as_str() {
+        "unknown" => String::new(),
+        origin => format!(", made by {origin}"),
     };
+    let since = ago(&row.created_at, now);
     out.line(&format!(
-        "{}{pinned}{origin}; first seen {}",
-        row.state,
-        ago(&row.created_at)
+        "{}{pinned}{origin}; first seen {since}",
+        row.state
     ))?;
     let [uses, views, files, failures, background, patches, inherited] = row.counts;
     out.line(&format!(
@@ -168,56 +193,43 @@ fn picture(out: &mut Output, life: &Life, now: Timestamp) -> Result<()> {
         let words = plural(inherited, "use");
         out.line(&format!("{words} more of what it absorbed"))?;
     }
-    let [used, viewed, read, failed] = &row.newest;
+    Ok(())
+}
+
+fn newest(out: &mut Output, life: &Life, now: Timestamp) -> Result<()> {
+    let [used, viewed, read, failed] = &life.row.newest;
     for (words, at) in [
         ("used", used),
         ("viewed", viewed),
         ("a file was read", read),
     ] {
         if let Some(at) = at {
-            out.line(&format!("last {words} {}", ago(at)))?;
+            out.line(&format!("last {words} {}", ago(at, now)))?;
         }
     }
-    if let Some(at) = failed {
-        let known = life.failure.iter().flatten().take(2).flatten();
-        let known: Vec<String> = known.map(|word| clean(word).into_owned()).collect();
-        let by = if known.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", known.join(", session "))
-        };
-        out.line(&format!("last failed {}{by}", ago(at)))?;
-    }
+    let Some(at) = failed else {
+        return Ok(());
+    };
+    let known = life.failure.iter().flatten().take(2).flatten();
+    let known: Vec<String> = known.map(|word| clean(word).into_owned()).collect();
+    let by = if known.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", known.join(", session "))
+    };
+    out.line(&format!("last failed {}{by}", ago(at, now)))
+}
+
+fn weeks(out: &mut Output, life: &Life) -> Result<()> {
     let room = out.width.unwrap_or(80).saturating_sub(14) / 2;
     let skipped = life.weeks.len().saturating_sub(room);
     let (days, counts): (Vec<String>, Vec<u64>) = life.weeks.iter().skip(skipped).cloned().unzip();
     out.line("")?;
-    let sum: u64 = counts.iter().sum();
-    let most = counts.iter().max().copied().unwrap_or_default();
-    out.line(&format!(
-        "{:<14}{}",
-        format!("last {} weeks", days.len()),
-        heat_strip(&counts)
-    ))?;
+    let words = format!("last {} weeks", days.len());
+    out.line(&format!("{words:<14}{}", heat_strip(&counts)))?;
     let months = out.paint(Style::Dim, &month_line(&days));
     out.line(&format!("{:<14}{months}", ""))?;
-    out.line(&format!(
-        "{} in them, at most {} a week",
-        uses_and_views(sum),
-        grouped(most)
-    ))?;
-    if !life.moments.is_empty() {
-        out.line("")?;
-        let words = out.paint(Style::Bold, "History");
-        out.line(&words)?;
-    }
-    for moment in &life.moments {
-        let day = moment.at.get(..10).unwrap_or(&moment.at);
-        out.line(&format!(
-            "  {day}  {} ({})",
-            clean(&moment.what),
-            moment.actor
-        ))?;
-    }
-    Ok(())
+    let sum = uses_and_views(counts.iter().sum());
+    let most = counts.iter().max().copied().unwrap_or_default();
+    out.line(&format!("{sum} in them, at most {} a week", grouped(most)))
 }

@@ -180,3 +180,21 @@ pub(super) fn fingerprint(file: &mut File, length: u64) -> io::Result<String> {
         });
     Ok(hex)
 }
+
+/// A line without the byte order mark of a first one, without white space, and without the NULs that a
+/// crash leaves where the system had no time to write.
+pub(super) fn without_padding(line: &[u8]) -> &[u8] {
+    let is_padding = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0;
+    let start = line.iter().position(|byte| !is_padding(byte));
+    let end = line.iter().rposition(|byte| !is_padding(byte));
+    let text = match (start, end) {
+        (Some(start), Some(end)) => line.get(start..=end).unwrap_or_default(),
+        _ => &[],
+    };
+    text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text)
+}
+
+/// Whether a file that begins like this is UTF-16.
+pub(super) fn is_utf16(line: &[u8]) -> bool {
+    line.starts_with(b"\xFF\xFE") || line.starts_with(b"\xFE\xFF")
+}

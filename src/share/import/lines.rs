@@ -190,55 +190,10 @@ impl Import<'_> {
         self.note_session(&file.path);
         let mut found = Vec::new();
         let mut line = Vec::new();
-        loop {
-            let step = match next_line(&mut open.lines, &mut line) {
-                Ok(step) => step,
-                Err(error) => {
-                    self.warn(
-                        &file.path,
-                        None,
-                        format!("could not be read to its end: {error}"),
-                    );
-                    break;
-                }
-            };
-            let (length, is_whole) = match step {
-                Step::End => break,
-                Step::TooLong(length) => {
-                    open.at.read_lines += 1;
-                    open.at.read_bytes += length;
-                    let number = open.at.read_lines;
-                    self.warn(
-                        &file.path,
-                        Some(number),
-                        "longer than 64 MiB, left out".to_owned(),
-                    );
-                    continue;
-                }
-                Step::Line(length) => (length, line.ends_with(b"\n")),
-            };
-            let text = without_padding(&line);
-            if open.at.read_bytes == 0 && is_utf16(text) {
-                self.warn(&file.path, None, "is UTF-16, not read".to_owned());
-                open.at.read_bytes = file.size;
+        while let Some(length) = self.next(file, &mut open, &mut line) {
+            if !self.take(file, &mut open, &line, &mut found) {
                 break;
             }
-            if !text.is_empty() {
-                let result = self.line(&mut open.reader, text, &mut found);
-                if let Err(message) = result {
-                    let number = open.at.read_lines + 1;
-                    if !is_whole {
-                        // It may still be being written: it is read again when there is more.
-                        self.warn(&file.path, Some(number), format!("cut off: {message}"));
-                        break;
-                    }
-                    self.warn(&file.path, Some(number), message);
-                }
-            }
-            // Counted by line ends: that of a whole last line may come later.
-            open.at.read_lines += u64::from(is_whole);
-            open.at.read_bytes += length;
-            self.summary.lines += 1;
             self.advance(length);
             let is_save_due = open.at.read_bytes - open.saved >= SAVE_EVERY;
             if found.len() >= BATCH || is_save_due {
@@ -254,6 +209,61 @@ impl Import<'_> {
             }
         }
         self.save(file, &mut open, &mut found, true)
+    }
+
+    /// Reads the next line of a length that can be read; returns how many bytes it has.
+    fn next(&mut self, file: &HistoryFile, open: &mut Open, line: &mut Vec<u8>) -> Option<u64> {
+        loop {
+            match next_line(&mut open.lines, line) {
+                Ok(Step::Line(length)) => return Some(length),
+                Ok(Step::End) => return None,
+                Ok(Step::TooLong(length)) => {
+                    open.at.read_lines += 1;
+                    open.at.read_bytes += length;
+                    let words = "longer than 64 MiB, left out".to_owned();
+                    self.warn(&file.path, Some(open.at.read_lines), words);
+                }
+                Err(error) => {
+                    let words = format!("could not be read to its end: {error}");
+                    self.warn(&file.path, None, words);
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Takes what a line tells, and notes that it was read. False where reading ends: the line, or the file,
+    /// is not one to be read now.
+    fn take(
+        &mut self,
+        file: &HistoryFile,
+        open: &mut Open,
+        line: &[u8],
+        found: &mut Vec<Found>,
+    ) -> bool {
+        let text = files::without_padding(line);
+        if open.at.read_bytes == 0 && files::is_utf16(text) {
+            self.warn(&file.path, None, "is UTF-16, not read".to_owned());
+            open.at.read_bytes = file.size;
+            return false;
+        }
+        let is_whole = line.ends_with(b"\n");
+        if !text.is_empty()
+            && let Err(message) = self.line(&mut open.reader, text, found)
+        {
+            let number = Some(open.at.read_lines + 1);
+            if !is_whole {
+                // It may still be being written: it is read again when there is more.
+                self.warn(&file.path, number, format!("cut off: {message}"));
+                return false;
+            }
+            self.warn(&file.path, number, message);
+        }
+        // Counted by line ends: that of a whole last line may come later.
+        open.at.read_lines += u64::from(is_whole);
+        open.at.read_bytes += line.len() as u64;
+        self.summary.lines += 1;
+        true
     }
 
     fn advance(&mut self, length: u64) {
@@ -435,23 +445,6 @@ fn next_line(lines: &mut BufReader<File>, line: &mut Vec<u8>) -> io::Result<Step
     line.clear();
     line.shrink_to(BUFFER);
     Ok(Step::TooLong(length + rest))
-}
-
-/// A line without the byte order mark of a first one, without white space, and without the NULs that a
-/// crash leaves where the system had no time to write.
-fn without_padding(line: &[u8]) -> &[u8] {
-    let is_padding = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0;
-    let start = line.iter().position(|byte| !is_padding(byte));
-    let end = line.iter().rposition(|byte| !is_padding(byte));
-    let text = match (start, end) {
-        (Some(start), Some(end)) => line.get(start..=end).unwrap_or_default(),
-        _ => &[],
-    };
-    text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text)
-}
-
-fn is_utf16(line: &[u8]) -> bool {
-    line.starts_with(b"\xFF\xFE") || line.starts_with(b"\xFE\xFF")
 }
 
 /// The subagent whose file it is: `subagents/agent-ID.jsonl`.

@@ -364,7 +364,10 @@ impl Tx<'_> {
     /// [`Error::Database`].
     pub fn settle_event(&self, event_id: &str, ok: bool) -> Result<()> {
         const SETTLE: &str = "UPDATE usage_event SET ok = ?2 WHERE event_id = ?1 AND ok IS NULL";
-        self.run(SETTLE, params![event_id, ok], "note how a use ended")
+        const CANDIDATE: &str = "UPDATE usage_candidate SET recording = json_set(recording, '$.ok', json(?2)) WHERE event_id = ?1";
+        self.run(SETTLE, params![event_id, ok], "note how a use ended")?;
+        let ok = if ok { "true" } else { "false" };
+        self.run(CANDIDATE, params![event_id, ok], "note how a use ended")
     }
 
     /// Counts a skill's events again.

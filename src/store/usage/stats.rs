@@ -210,7 +210,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub fn used_and_vanished(&self, limit: u32) -> Result<Vec<SkillUse>> {
-        const SELECT: &str = "SELECT s.id, coalesce(m.name, replace(s.rel_path, '.archive/', '')), r.path, s.rel_path, u.use_count, u.view_count, u.file_count, u.failure_count,
+        const SELECT: &str = "SELECT s.id, coalesce(m.name, ''), r.path, s.rel_path, u.use_count, u.view_count, u.file_count, u.failure_count,
               nullif(max(coalesce(u.last_use_at, ''), coalesce(u.last_view_at, ''), coalesce(u.last_file_at, '')), '')
             FROM skill s
             JOIN skill_root r ON r.id = s.root_id

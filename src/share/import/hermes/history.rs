@@ -92,12 +92,8 @@ fn read(
 ) -> Result<u64> {
     let history = ForeignHistory::open(&file.path)?;
     if !history.is_readable() {
-        let note = Note {
-            line: None,
-            column: None,
-            message: "no session database of Hermes: it has no table of messages".to_owned(),
-        };
-        warn(summary, &file.path, note);
+        let words = "no session database of Hermes: it has no table of messages";
+        tell(summary, file, words.to_owned());
         return Ok(0);
     }
     let newest = history.newest()?;
@@ -106,14 +102,7 @@ fn read(
     let after = read_to(sink, &history, &key, since.as_deref())?;
     sink.in_baseline(&counted.names, &counted.baselines);
     options.progress.begin("reading", Unit::Messages, None);
-    let mut reader = Reader {
-        home,
-        open: VecDeque::new(),
-        found: Vec::new(),
-        changes: Vec::new(),
-        sessions: HashSet::new(),
-        unreadable: 0,
-    };
+    let mut reader = Reader::new(home);
     let mut taken = 0;
     history.each_message(after, |message| {
         summary.lines += 1;
@@ -139,15 +128,9 @@ fn read(
     options.progress.end();
     summary.sessions += reader.sessions.len() as u64;
     if reader.unreadable > 0 {
-        let note = Note {
-            line: None,
-            column: None,
-            message: format!(
-                "{} calls cannot be read and were left out",
-                reader.unreadable
-            ),
-        };
-        warn(summary, &file.path, note);
+        let count = reader.unreadable;
+        let words = format!("calls that cannot be read and were left out: {count}");
+        tell(summary, file, words);
     }
     Ok(taken)
 }
@@ -170,7 +153,27 @@ fn read_to(
     Ok(if is_same { read_to } else { 0 })
 }
 
-impl Reader<'_> {
+fn tell(summary: &mut Summary, file: &HistoryFile, message: String) {
+    let note = Note {
+        line: None,
+        column: None,
+        message,
+    };
+    warn(summary, &file.path, note);
+}
+
+impl<'r> Reader<'r> {
+    fn new(home: &'r Home) -> Self {
+        Self {
+            home,
+            open: VecDeque::new(),
+            found: Vec::new(),
+            changes: Vec::new(),
+            sessions: HashSet::new(),
+            unreadable: 0,
+        }
+    }
+
     fn save(
         &mut self,
         sink: &mut Sink<'_>,
@@ -228,8 +231,11 @@ impl Reader<'_> {
             self.unreadable += 1;
             return;
         };
-        let call_id = call.get("id").and_then(Value::as_str);
-        let call_id = call_id.map_or_else(|| format!("m{}.{index}", message.id), str::to_owned);
+        let call_id = match call.get("id") {
+            Some(Value::String(id)) => id.clone(),
+            Some(Value::Number(id)) => id.to_string(),
+            _ => format!("m{}.{index}", message.id),
+        };
         let event_id = format!("hermes:{}:{call_id}", message.session_id);
         let what = if name == "skill_view" {
             let file = word("file_path");

@@ -93,7 +93,8 @@ fn a_file_of_another_encoding_is_told_once() {
     let text = lines_of_a_call(&library, "\n");
     let wide = text.encode_utf16().flat_map(u16::to_le_bytes);
     let bytes: Vec<u8> = [0xff, 0xfe].into_iter().chain(wide).collect();
-    fs::write(&transcript.path, bytes).unwrap();
+    let mut file = fs::File::create(&transcript.path).unwrap();
+    file.write_all(&bytes).unwrap();
     let report = import(&library, &[]);
     let words = strings(&report["warnings"], "message");
     assert_eq!(words.len(), 1, "{words:?}");

@@ -129,7 +129,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() && is_called_by_client(&arguments) => {
-            // A client takes a failure for a verdict on what it does.
+            // A client takes a failure for a verdict on what it does, and wants to say all it has to say.
+            let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
             return ExitCode::SUCCESS;
         }
         Err(error) => return not_parsed(&error, &arguments),

@@ -51,8 +51,9 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path, now: Timestamp) 
     if !is_outdated(&transaction, path)? {
         return Ok(());
     }
-    if current(&transaction)? > 0 {
-        back_up(path, current(&transaction)?, now)?;
+    let schema = current(&transaction)?;
+    if schema > 0 {
+        back_up(path)?;
     }
     run(&transaction, None).map_err(|message| Error::Migration {
         path: path.to_path_buf(),
@@ -60,7 +61,13 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path, now: Timestamp) 
     })?;
     transaction
         .commit()
-        .map_err(Error::database("commit a migration"))
+        .map_err(Error::database("commit a migration"))?;
+    if schema > 0 {
+        // Named only now: a migration that was killed leaves one half, not one backup a try.
+        let copy = backup_path(path, schema, now);
+        std::fs::rename(half_path(path), &copy).map_err(Error::io("create", copy))?;
+    }
+    Ok(())
 }
 
 /// Applies migrations up to `target` (all when `None`) inside the caller's transaction.
@@ -93,16 +100,21 @@ fn describe(error: &dyn std::error::Error) -> String {
     }
 }
 
-fn back_up(path: &Path, schema: i32, now: Timestamp) -> Result<()> {
-    let copy = backup_path(path, schema, now);
-    // A killed process leaves its half under this name, and the next one goes on from there.
-    let half = path.with_file_name("skilldb.backup.part");
-    let _ = std::fs::remove_file(&half);
+/// Copies the database under a name that says it is not needed yet; an earlier try may have left its own.
+fn back_up(path: &Path) -> Result<()> {
+    let half = half_path(path);
+    for leftover in [half.clone(), super::beside(&half, "-journal")] {
+        let _ = std::fs::remove_file(leftover);
+    }
     let second = connect::open(path, Mode::Read)?;
     second
         .execute("VACUUM INTO ?1", [half.to_string_lossy()])
         .map_err(Error::database("copy the database before migrating"))?;
-    std::fs::rename(&half, &copy).map_err(Error::io("create", copy))
+    Ok(())
+}
+
+fn half_path(path: &Path) -> PathBuf {
+    path.with_file_name("skilldb.backup.part")
 }
 
 fn backup_path(path: &Path, schema: i32, now: Timestamp) -> PathBuf {

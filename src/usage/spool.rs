@@ -46,7 +46,11 @@ fn append(path: &Path, line: &[u8]) -> io::Result<()> {
             file.write_all(b"\n")?;
         }
     }
-    file.write_all(line)
+    file.write_all(line)?;
+    if line.ends_with(b"\n") {
+        return Ok(());
+    }
+    file.write_all(b"\n")
 }
 
 /// Opens the file and holds its lock; opened again when somebody took it away in between.
@@ -94,7 +98,7 @@ pub fn absorb(
     if waiting + size(&path) > most {
         return Ok(());
     }
-    if path.exists() {
+    if fs::metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
         let taken = format!("{FILE_NAME}.{}-{}", std::process::id(), file_clock_ns());
         // Somebody else may be quicker.
         let _ = fs::rename(&path, home.join(taken));
@@ -113,7 +117,15 @@ fn absorb_file(
 ) -> Result<()> {
     let mut file = match open_regular(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        // Taken in by somebody else, or nothing that holds lines.
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::InvalidInput
+            ) =>
+        {
+            return Ok(());
+        }
         Err(error) => return Err(Error::io("open", path)(error)),
     };
     // Whoever opened it before it was taken may still be writing, or somebody else takes it in.
@@ -189,7 +201,11 @@ fn count_lines(path: &Path) -> u64 {
     let mut bytes = Vec::new();
     let read = open_regular(path).and_then(|mut file| file.read_to_end(&mut bytes));
     match read {
-        Ok(_) => bytes.iter().filter(|byte| **byte == b'\n').count() as u64,
+        Ok(_) => {
+            let ends = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+            let is_open = bytes.last().is_some_and(|byte| *byte != b'\n');
+            ends + u64::from(is_open)
+        }
         Err(_) => 0,
     }
 }

@@ -104,7 +104,7 @@ fn say_done(
     let place = match &install.file {
         Some(file) => {
             let file = file.to_string_lossy();
-            format!(" --file {}", shlex::try_quote(&file).unwrap_or_default())
+            format!(" --file={}", shlex::try_quote(&file).unwrap_or_default())
         }
         None if install.project => " --project".to_owned(),
         None => String::new(),
@@ -114,36 +114,82 @@ fn say_done(
     context.out.say(&clean(&words));
 }
 
-/// Words in the name of a setting whose value is nobody's business.
-const SECRET: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASS", "AUTH", "CREDENTIAL"];
+/// Words and numbers of a hook of ours; what else stands in a line is nobody's business.
+const SHOWN: [&str; 4] = ["command", "Skill", "5", "30"];
 
-/// The change, line by line. Values of settings that look like secrets are left out.
+/// The change, line by line. A settings file holds secrets, so values that are not ours are left out.
 fn diff(edit: &Edit) -> String {
     let name = edit.file.to_string_lossy();
     let text = TextDiff::from_lines(&edit.before, &edit.after)
         .unified_diff()
-        .context_radius(1)
+        .context_radius(0)
         .header(&name, &name)
         .to_string();
     let mut shown = String::with_capacity(text.len());
     for line in text.lines() {
-        shown.push_str(&masked(&clean(line)));
+        let is_heading = ["---", "+++", "@@"]
+            .iter()
+            .any(|sign| line.starts_with(sign));
+        let line = clean(line);
+        if is_heading {
+            shown.push_str(&line);
+        } else {
+            shown.push_str(&masked(&line));
+        }
         shown.push('\n');
     }
     shown
 }
 
-/// Replaces the text behind a key that names a secret.
+/// Replaces the values of a line that are not ours. Names of settings stay.
 fn masked(line: &str) -> String {
-    let mut parts: Vec<String> = line.split('"').map(str::to_owned).collect();
-    for index in 1..parts.len().saturating_sub(2) {
-        let is_key = index % 2 == 1 && parts[index + 1].trim_start().starts_with(':');
-        let name = parts[index].to_uppercase();
-        if is_key && SECRET.iter().any(|word| name.contains(word)) {
-            parts[index + 2] = "…".to_owned();
+    let mut shown = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(first) = rest.chars().next() {
+        let length = match first {
+            '"' => string_length(rest),
+            c if c.is_alphanumeric() => rest
+                .find(|c: char| !(c.is_alphanumeric() || ".+-_".contains(c)))
+                .unwrap_or(rest.len()),
+            c => c.len_utf8(),
+        };
+        let (token, after) = rest.split_at(length);
+        let is_value = first == '"' || first.is_alphanumeric();
+        let word = token.trim_matches('"');
+        let is_ours = SHOWN.contains(&word) || word.contains("skilldb");
+        if !is_value || is_ours || is_key(after) {
+            shown.push_str(token);
+        } else {
+            shown.push('…');
+        }
+        rest = after;
+    }
+    shown
+}
+
+/// Bytes of the text in quotes at the beginning; all of a line on which it does not end.
+fn string_length(text: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, character) in text.char_indices().skip(1) {
+        match character {
+            '"' if !is_escaped => return at + 1,
+            '\\' => is_escaped = !is_escaped,
+            _ => is_escaped = false,
         }
     }
-    parts.join("\"")
+    text.len()
+}
+
+/// Whether what follows makes a name of what is before it.
+fn is_key(after: &str) -> bool {
+    let mut rest = after.trim_start();
+    while let Some(comment) = rest.strip_prefix("/*") {
+        rest = comment
+            .split_once("*/")
+            .map_or("", |(_, rest)| rest)
+            .trim_start();
+    }
+    rest.starts_with(':')
 }
 
 pub(super) fn status(context: &mut Context) -> Result<()> {
@@ -253,10 +299,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_of_secrets_are_not_shown() {
-        let line = r#"+  "env": {"API_KEY": "sk-1", "LANG": "C"},"#;
-        assert_eq!(masked(line), r#"+  "env": {"API_KEY": "…", "LANG": "C"},"#);
-        assert_eq!(masked(r#"-"Auth": "x""#), r#"-"Auth": "…""#);
-        assert_eq!(masked("plain"), "plain");
+    fn values_that_are_not_ours_are_not_shown() {
+        for (line, shown) in [
+            (
+                r#"+  "env": {"API_KEY": "sk-1", "N": 17},"#,
+                r#"+  "env": {"API_KEY": …, "N": …},"#,
+            ),
+            (r#"-"Auth" /* c */ : "a\"b","#, r#"-"Auth" /* … */ : …,"#),
+            (r#"+  "sk-2""#, "+  …"),
+            (
+                r#"+ {"type": "command", "command": "skilldb hook codex", "timeout": 5}"#,
+                r#"+ {"type": "command", "command": "skilldb hook codex", "timeout": 5}"#,
+            ),
+        ] {
+            assert_eq!(masked(line), shown);
+        }
     }
 }

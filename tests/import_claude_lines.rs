@@ -10,6 +10,7 @@ mod claude;
 mod common;
 
 use std::fs::{self, File};
+use std::io::Write as _;
 use std::os::unix::fs::symlink;
 
 use claude::{

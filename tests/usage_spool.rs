@@ -348,7 +348,7 @@ fn a_pipe_that_was_taken_for_what_waits_does_not_keep_later_events_from_being_ta
         fs::remove_file(library.path(SPOOL)).unwrap();
     }
     locked(&library, || {
-        heed(&library, &["hook", "claude-code"], &called("t1"))
+        heed(&library, &["hook", "claude-code"], &called("t1"));
     });
     let output = feed(&library, &["sync"], "");
     assert_eq!(code(&output), 0, "{}", library.told(&output));

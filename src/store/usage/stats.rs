@@ -218,12 +218,14 @@ impl Store {
             LEFT JOIN manifest m ON m.skill_id = s.id
             WHERE s.missing_since IS NOT NULL AND s.removed_at IS NULL AND r.removed_at IS NULL AND u.use_count + u.view_count > 0
             ORDER BY u.use_count DESC, u.view_count DESC, 2, s.id LIMIT ?1";
-        self.rows(
-            SELECT,
-            &[&limit],
-            skill_use,
-            "list the skills that vanished",
-        )
+        let context = "list the skills that vanished";
+        let mut skills = self.rows(SELECT, &[&limit], skill_use, context)?;
+        for skill in skills.iter_mut().filter(|skill| skill.name.is_empty()) {
+            // Never read: its folder would have its name.
+            let folder = skill.path.rsplit('/').next().unwrap_or_default().to_owned();
+            skill.name = folder;
+        }
+        Ok(skills)
     }
 
     /// Returns uses and views of each skill in the `days` days up to `today` and in as many before.

@@ -93,6 +93,10 @@ pub fn absorb(
     most: u64,
 ) -> Result<()> {
     let path = home.join(FILE_NAME);
+    // What a killed process took is looked for by those who have the time.
+    if most <= A_LITTLE && !path.exists() {
+        return Ok(());
+    }
     let size = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.len());
     let waiting: u64 = taken_files(home).iter().map(|path| size(path)).sum();
     if waiting + size(&path) > most {

@@ -15,6 +15,7 @@ pub mod cli;
 pub mod config;
 pub mod error;
 pub mod library;
+pub mod patch;
 pub mod share;
 pub mod skill;
 pub mod store;

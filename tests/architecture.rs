@@ -112,9 +112,10 @@ fn assert_only_in(rule: &str, words: &[&str], is_allowed: impl Fn(&Source) -> bo
 }
 
 /// What each module may use of the crate, besides itself.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("skill", &[]),
     ("time", &[]),
+    ("patch", &[]),
     // `Candidate` alone: the forms in which an ambiguous name can be said.
     ("error", &["store"]),
     ("store", &["error", "time"]),

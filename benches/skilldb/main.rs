@@ -2,9 +2,10 @@
 
 mod corpus;
 mod format;
+mod patch;
 mod sync;
 
 use criterion::{criterion_group, criterion_main};
 
-criterion_group!(all, format::benches, sync::benches);
+criterion_group!(all, format::benches, patch::benches, sync::benches);
 criterion_main!(all);

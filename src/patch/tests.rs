@@ -1,3 +1,5 @@
+//! Stories of the whole chain, and what holds whatever the texts are.
+
 use proptest::prelude::{prop_assert, prop_assert_eq, prop_assert_ne, proptest};
 use proptest::strategy::Strategy as Generator;
 

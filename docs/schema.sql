@@ -24,7 +24,7 @@ CREATE TABLE change (
   curator_run_id INTEGER,
   undoes         INTEGER REFERENCES change (id),
   at             TEXT NOT NULL CHECK (at GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z')
-, source TEXT, event_id TEXT) STRICT;
+, source TEXT, event_id TEXT, problem TEXT, message TEXT, undone_by INTEGER REFERENCES change (id), snapshot_id INTEGER) STRICT;
 
 CREATE TABLE diagnostic (
   id              INTEGER PRIMARY KEY,
@@ -60,6 +60,11 @@ CREATE TABLE import_file (
   read_at     TEXT NOT NULL,
   PRIMARY KEY (client, path)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE journal (
+  change_id INTEGER PRIMARY KEY REFERENCES change (id),
+  plan      TEXT NOT NULL CHECK (json_valid(plan))
+) STRICT;
 
 CREATE TABLE kept_file (
   skill_id INTEGER NOT NULL REFERENCES skill (id),
@@ -99,17 +104,63 @@ CREATE TABLE manifest (
   version       TEXT GENERATED ALWAYS AS (coalesce(frontmatter ->> '$.version', frontmatter ->> '$.metadata.version')) VIRTUAL
 ) STRICT;
 
+CREATE TABLE mark (
+  id         INTEGER PRIMARY KEY,
+  skill_id   INTEGER NOT NULL REFERENCES skill (id),
+  mark       TEXT NOT NULL CHECK (mark IN ('pin', 'unpin', 'enable', 'disable', 'adopt', 'release')),
+  -- The platform of enable and disable, whose it is after adopt.
+  value      TEXT,
+  reason     TEXT,
+  actor      TEXT NOT NULL CHECK (actor IN ('user', 'agent', 'background_review', 'curator', 'sync', 'hub', 'import')),
+  session_id TEXT,
+  at         TEXT NOT NULL CHECK (at GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z')
+) STRICT;
+
 CREATE TABLE meta (
   key   TEXT PRIMARY KEY,
   value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE proposal (
+  id          INTEGER PRIMARY KEY,
+  action      TEXT NOT NULL,
+  -- NULL for a skill that does not exist yet.
+  skill_id    INTEGER REFERENCES skill (id),
+  name        TEXT NOT NULL,
+  request     TEXT NOT NULL CHECK (json_valid(request)),
+  -- What each file said when it was asked for: path and hash.
+  base        TEXT NOT NULL CHECK (json_valid(base)),
+  diff        TEXT NOT NULL,
+  -- Why it was not simply done.
+  why         TEXT NOT NULL,
+  actor       TEXT NOT NULL CHECK (actor IN ('user', 'agent', 'background_review', 'curator', 'sync', 'hub', 'import')),
+  session_id  TEXT,
+  reason      TEXT,
+  -- The same request again is the same proposal.
+  fingerprint TEXT NOT NULL,
+  asked_count INTEGER NOT NULL DEFAULT 1,
+  created_at  TEXT NOT NULL,
+  expires_at  TEXT NOT NULL,
+  decided_at  TEXT,
+  decision    TEXT CHECK (decision IN ('approved', 'rejected', 'expired')),
+  note        TEXT,
+  -- The change it became.
+  change_id   INTEGER REFERENCES change (id)
+) STRICT;
+
+CREATE TABLE purged (
+  hash   TEXT PRIMARY KEY CHECK (length(hash) = 64),
+  reason TEXT,
+  actor  TEXT NOT NULL,
+  at     TEXT NOT NULL
+) STRICT;
 
 CREATE TABLE revision (
   id        INTEGER PRIMARY KEY,
   change_id INTEGER NOT NULL REFERENCES change (id),
   skill_id  INTEGER REFERENCES skill (id),
   title     TEXT NOT NULL
-, called_name TEXT) STRICT;
+, called_name TEXT, from_path TEXT, to_path TEXT) STRICT;
 
 CREATE TABLE revision_file (
   revision_id INTEGER NOT NULL REFERENCES revision (id),
@@ -121,7 +172,7 @@ CREATE TABLE revision_file (
   before_hash TEXT CHECK (length(before_hash) = 64),
   after_hash  TEXT CHECK (length(after_hash) = 64),
   mode        INTEGER,
-  link_target TEXT,
+  link_target TEXT, before_mode INTEGER, before_link TEXT,
   PRIMARY KEY (revision_id, path)
 ) STRICT, WITHOUT ROWID;
 
@@ -142,7 +193,7 @@ CREATE TABLE skill (
   -- then this same life goes on. `removed_at` is an end made through skilldb, and final.
   missing_since   TEXT CHECK (missing_since GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z'),
   removed_at      TEXT CHECK (removed_at GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z')
-) STRICT;
+, archived_from TEXT, archived_at TEXT) STRICT;
 
 CREATE TABLE skill_condition (
   skill_id INTEGER NOT NULL REFERENCES skill (id),
@@ -250,6 +301,36 @@ CREATE TABLE skill_usage (
   last_background_at      TEXT
 , failure_count INTEGER NOT NULL DEFAULT 0, last_failure_at TEXT) STRICT;
 
+CREATE TABLE snapshot (
+  id         INTEGER PRIMARY KEY,
+  reason     TEXT NOT NULL,
+  actor      TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  -- Set by `snapshot prune`: the row stays so that its number is never used again.
+  pruned_at  TEXT
+) STRICT;
+
+CREATE TABLE snapshot_file (
+  snapshot_id INTEGER NOT NULL REFERENCES snapshot (id),
+  root_id     INTEGER NOT NULL REFERENCES skill_root (id),
+  path        TEXT NOT NULL,
+  -- NULL for a link and for an empty folder.
+  hash        TEXT CHECK (length(hash) = 64),
+  mode        INTEGER,
+  link_target TEXT,
+  PRIMARY KEY (snapshot_id, root_id, path)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE snapshot_skill (
+  snapshot_id   INTEGER NOT NULL REFERENCES snapshot (id),
+  skill_id      INTEGER NOT NULL REFERENCES skill (id),
+  root_id       INTEGER NOT NULL REFERENCES skill_root (id),
+  rel_path      TEXT NOT NULL,
+  state         TEXT NOT NULL,
+  archived_from TEXT,
+  PRIMARY KEY (snapshot_id, skill_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE state_transition (
   id             INTEGER PRIMARY KEY,
   skill_id       INTEGER NOT NULL REFERENCES skill (id),
@@ -350,7 +431,15 @@ CREATE TABLE walk_unit (
   PRIMARY KEY (root_id, rel_path)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX change_by_curator_run ON change (curator_run_id) WHERE curator_run_id IS NOT NULL;
+
 CREATE UNIQUE INDEX change_by_event ON change (event_id) WHERE event_id IS NOT NULL;
+
+CREATE INDEX change_by_outcome ON change (outcome) WHERE outcome <> 'applied';
+
+CREATE INDEX change_by_session ON change (session_id) WHERE session_id IS NOT NULL;
+
+CREATE INDEX change_by_undone ON change (undoes) WHERE undoes IS NOT NULL;
 
 CREATE INDEX diagnostic_by_error ON diagnostic (root_id) WHERE severity = 'error';
 
@@ -366,9 +455,17 @@ CREATE INDEX manifest_by_name ON manifest (name, parse_status, description);
 
 CREATE INDEX manifest_by_trouble ON manifest (parse_status) WHERE parse_status <> 'ok';
 
+CREATE INDEX mark_by_skill ON mark (skill_id, id);
+
+CREATE UNIQUE INDEX proposal_waits_once ON proposal (fingerprint) WHERE decided_at IS NULL;
+
 CREATE INDEX revision_by_change ON revision (change_id);
 
 CREATE INDEX revision_by_skill ON revision (skill_id, id);
+
+CREATE INDEX revision_file_by_after ON revision_file (after_hash) WHERE after_hash IS NOT NULL;
+
+CREATE INDEX revision_file_by_before ON revision_file (before_hash) WHERE before_hash IS NOT NULL;
 
 CREATE INDEX revision_file_by_origin ON revision_file (moved_from) WHERE moved_from IS NOT NULL;
 
@@ -379,6 +476,8 @@ CREATE INDEX skill_by_heir ON skill (absorbed_into) WHERE absorbed_into IS NOT N
 CREATE UNIQUE INDEX skill_by_place ON skill (root_id, rel_path) WHERE removed_at IS NULL;
 
 CREATE INDEX skill_by_vanishing ON skill (root_id) WHERE missing_since IS NOT NULL;
+
+CREATE INDEX snapshot_file_by_hash ON snapshot_file (hash) WHERE hash IS NOT NULL;
 
 CREATE INDEX state_transition_by_skill ON state_transition (skill_id, id);
 
@@ -393,12 +492,18 @@ CREATE INDEX usage_event_with_cost ON usage_event (skill_id, called_name, tokens
 CREATE TRIGGER change_is_kept BEFORE DELETE ON change
 BEGIN SELECT RAISE(ABORT, 'a change is never deleted'); END;
 
-CREATE TRIGGER change_settles_once BEFORE UPDATE ON change
+CREATE TRIGGER change_settles_once
+BEFORE UPDATE OF id, action, outcome, strategy, reason, actor, session_id, curator_run_id, undoes, at, source, event_id, problem, message, snapshot_id ON change
 WHEN old.outcome <> 'pending' OR new.id <> old.id OR new.action <> old.action OR new.actor <> old.actor OR new.at <> old.at
 BEGIN SELECT RAISE(ABORT, 'a change is never rewritten; its outcome moves once from pending'); END;
 
 CREATE TRIGGER revision_is_kept BEFORE DELETE ON revision
 BEGIN SELECT RAISE(ABORT, 'a revision is never deleted'); END;
+
+CREATE TRIGGER revision_is_never_rewritten BEFORE UPDATE ON revision
+WHEN new.id <> old.id OR new.change_id <> old.change_id OR new.title <> old.title
+  OR (old.skill_id IS NOT NULL AND new.skill_id IS NOT old.skill_id)
+BEGIN SELECT RAISE(ABORT, 'a revision is never rewritten'); END;
 
 CREATE TRIGGER state_transition_applies AFTER INSERT ON state_transition
 BEGIN
@@ -608,6 +713,20 @@ SELECT i.name,
        i.noted_in
 FROM skill_install i;
 
+CREATE VIEW v_mark AS
+SELECT k.id,
+       k.at,
+       k.skill_id,
+       coalesce(m.name, s.rel_path) AS name,
+       k.mark,
+       k.value,
+       k.reason,
+       k.actor,
+       k.session_id
+FROM mark k
+JOIN skill s ON s.id = k.skill_id
+LEFT JOIN manifest m ON m.skill_id = k.skill_id;
+
 CREATE VIEW v_missing AS
 SELECT s.id,
        coalesce(m.name, s.rel_path) AS name,
@@ -661,7 +780,7 @@ CREATE VIEW v_patch_history AS
 SELECT c.id AS change_id,
        v.id AS revision_id,
        v.skill_id,
-       m.name,
+       coalesce(m.name, v.called_name) AS name,
        c.at,
        c.actor,
        c.action,
@@ -673,11 +792,40 @@ SELECT c.id AS change_id,
        f.path,
        f.moved_from,
        f.before_hash,
-       f.after_hash
+       f.after_hash,
+       c.problem,
+       c.message,
+       c.curator_run_id,
+       c.undoes,
+       c.undone_by,
+       v.from_path,
+       v.to_path,
+       f.mode,
+       f.link_target
 FROM change c
 LEFT JOIN revision v ON v.change_id = c.id
 LEFT JOIN revision_file f ON f.revision_id = v.id
 LEFT JOIN manifest m ON m.skill_id = v.skill_id;
+
+CREATE VIEW v_proposal AS
+SELECT p.id,
+       p.action,
+       p.skill_id,
+       coalesce(m.name, p.name) AS name,
+       p.actor,
+       p.session_id,
+       p.reason,
+       p.why,
+       p.diff,
+       p.asked_count,
+       p.created_at,
+       p.expires_at,
+       p.decided_at,
+       coalesce(p.decision, 'waiting') AS decision,
+       p.note,
+       p.change_id
+FROM proposal p
+LEFT JOIN manifest m ON m.skill_id = p.skill_id;
 
 CREATE VIEW v_reference AS
 SELECT f.from_kind,
@@ -756,6 +904,17 @@ WHERE s.missing_since IS NULL
   AND r.removed_at IS NULL
   AND m.parse_status <> 'unreadable';
 
+CREATE VIEW v_snapshot AS
+SELECT s.id,
+       s.created_at,
+       s.reason,
+       s.actor,
+       (SELECT count(*) FROM snapshot_skill k WHERE k.snapshot_id = s.id) AS skill_count,
+       (SELECT count(*) FROM snapshot_file f WHERE f.snapshot_id = s.id) AS file_count,
+       (SELECT coalesce(sum(b.size), 0) FROM snapshot_file f JOIN blob b ON b.hash = f.hash WHERE f.snapshot_id = s.id) AS bytes
+FROM snapshot s
+WHERE s.pruned_at IS NULL;
+
 CREATE VIEW v_transition AS
 SELECT t.id,
        t.skill_id,
@@ -767,11 +926,12 @@ SELECT t.id,
        t.anchor_at,
        t.actor,
        t.absorbed_into,
-       am.name AS absorbed_into_name
+       h.name AS absorbed_into_name,
+       t.change_id
 FROM state_transition t
 JOIN skill s ON s.id = t.skill_id
 LEFT JOIN manifest m ON m.skill_id = t.skill_id
-LEFT JOIN manifest am ON am.skill_id = t.absorbed_into;
+LEFT JOIN manifest h ON h.skill_id = t.absorbed_into;
 
 CREATE VIEW v_usage AS
 SELECT u.event_id,

@@ -2,6 +2,7 @@
 //! the environment.
 
 mod file;
+mod policy;
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,6 +14,7 @@ use serde::Deserialize;
 use crate::error::{Error, Result};
 use crate::library::client::{self, Scope, Surroundings};
 use crate::library::{Root, RootKind};
+use crate::manage::Policy;
 use crate::time::{Clock, Timestamp};
 use file::{FileRoot, parse};
 
@@ -78,6 +80,16 @@ pub struct Config {
     pub clients: Vec<Setting<String>>,
     /// Most bytes of supporting files the history holds as newest versions.
     pub support_budget: Setting<u64>,
+    /// Who may change what, as far as it differs from the built-in table.
+    pub policy: Policy,
+    /// What `write_policy` says, as written: actor, action (`*` for every), rule.
+    pub policy_lines: Vec<Setting<(String, String, String)>>,
+    /// Files of the user that name skills: rewritten by a rename.
+    pub automations: Vec<Setting<PathBuf>>,
+    /// Who acts, where no flag says it.
+    pub actor: Option<Setting<String>>,
+    /// The session a change belongs to, where no flag says it.
+    pub session: Option<Setting<String>>,
     /// Where "now" comes from.
     pub clock: Clock,
     /// The current folder, links resolved.
@@ -101,6 +113,13 @@ enum Trust {
 )]
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+fn word(name: &'static str) -> Option<Setting<String>> {
+    variable(name).map(|value| Setting {
+        value: value.to_string_lossy().into_owned(),
+        origin: Origin::Environment(name),
+    })
 }
 
 impl Config {
@@ -135,6 +154,12 @@ impl Config {
     fn start(flags: &Flags, cwd: PathBuf) -> Result<Self> {
         let user_home = user_home(flags)?;
         let home = home_setting(flags, &user_home, &cwd);
+        #[cfg(feature = "stop-points")]
+        if let Some(point) =
+            variable("SKILLDB_STOP_AT").and_then(|text| text.to_str()?.parse().ok())
+        {
+            crate::stop::arm(point);
+        }
         Ok(Self {
             home,
             color: Setting {
@@ -147,6 +172,11 @@ impl Config {
                 value: DEFAULT_SUPPORT_MIB * 1024 * 1024,
                 origin: Origin::Default,
             },
+            policy: Policy::default(),
+            policy_lines: Vec::new(),
+            automations: Vec::new(),
+            actor: word("SKILLDB_ACTOR"),
+            session: word("SKILLDB_SESSION"),
             clock: clock()?,
             cwd,
             user_home,
@@ -212,6 +242,16 @@ impl Config {
                 value: color,
                 origin: origin.clone(),
             };
+        }
+        if trust == Trust::Own {
+            self.add_policy(path, file.write_policy)?;
+            for automation in file.automations {
+                let value = folder.join(self.expand(&automation));
+                self.automations.push(Setting {
+                    value,
+                    origin: origin.clone(),
+                });
+            }
         }
         // How much is kept is the library's affair, not that of the project somebody stands in.
         let history = file.history.filter(|_| trust == Trust::Own);
@@ -291,6 +331,16 @@ impl Config {
             Some(path) => self.cwd.join(path),
             None => self.user_home.join(default),
         }
+    }
+
+    /// The editor people want.
+    #[must_use]
+    pub fn editor(&self) -> String {
+        let named = variable("VISUAL").or_else(|| variable("EDITOR"));
+        named.map_or_else(
+            || "vi".to_owned(),
+            |editor| editor.to_string_lossy().into_owned(),
+        )
     }
 
     /// How a hook has to call this program: by its name where a shell finds just this one, else by its

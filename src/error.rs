@@ -1,8 +1,12 @@
 //! What can go wrong, told as situations with data. Words for people are made from these in `cli`.
 
+mod hints;
+
 use std::io;
 use std::path::PathBuf;
 
+use crate::diff::Clash;
+use crate::patch::Miss;
 use crate::store::Candidate;
 
 /// The result of anything in this crate that can fail.
@@ -168,6 +172,64 @@ pub enum Error {
         /// Why not.
         reason: &'static str,
     },
+    /// A file is not what a change expected it to be.
+    #[error("{}: {message}", path.display())]
+    Conflict {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is otherwise.
+        message: String,
+    },
+    /// A change is refused: by a rule about names, texts and places, or by who may change what.
+    #[error("{message}")]
+    Denied {
+        /// A stable word for the rule.
+        code: &'static str,
+        /// What is refused and why.
+        message: String,
+        /// What to do instead.
+        hint: Option<String>,
+    },
+    /// The text a patch is about was not found, or not clearly.
+    #[error("{}: {miss}", path.display())]
+    Patch {
+        /// The file.
+        path: PathBuf,
+        /// Why nothing was replaced.
+        miss: Miss,
+    },
+    /// A change cannot be taken back, because later ones are about the same lines.
+    #[error("{}: change {change} cannot be taken back: its lines were changed since{}", path.display(), by_changes(later))]
+    Clash {
+        /// The file.
+        path: PathBuf,
+        /// The change.
+        change: i64,
+        /// The later changes of that file.
+        later: Vec<i64>,
+        /// The places.
+        clashes: Vec<Clash>,
+    },
+    /// The history does not hold bytes that are needed.
+    #[error("the history does not hold the bytes {hash}")]
+    NotKept {
+        /// Their SHA-256.
+        hash: String,
+    },
+    /// The plan of an interrupted change cannot be read.
+    #[error("the plan of the interrupted change #{change_id} cannot be read: {message}")]
+    Journal {
+        /// The change.
+        change_id: i64,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// Kept bytes are not what was stored.
+    #[error("the kept bytes {hash} are damaged")]
+    DamagedBytes {
+        /// SHA-256 of what was stored.
+        hash: String,
+    },
     /// A statement typed by a person that SQLite refuses.
     #[error("{message}")]
     Sql {
@@ -198,6 +260,14 @@ pub enum Error {
     /// Problems were found and printed already; only the exit code is left to set.
     #[error("problems found")]
     ProblemsFound,
+}
+
+fn by_changes(later: &[i64]) -> String {
+    if later.is_empty() {
+        return String::new();
+    }
+    let list: Vec<String> = later.iter().map(i64::to_string).collect();
+    format!(" (by change {})", list.join(", "))
 }
 
 fn location(path: Option<&PathBuf>, line: Option<u32>) -> String {
@@ -270,7 +340,18 @@ impl Error {
             | Self::Relink { .. }
             | Self::Sql { .. }
             | Self::Io { .. }
+            | Self::Conflict { .. }
+            | Self::Denied { .. }
+            | Self::Clash { .. }
+            | Self::NotKept { .. }
             | Self::ProblemsFound => ErrorKind::Refused,
+            Self::Patch { miss, .. } => match miss {
+                Miss::NothingToFind | Miss::NoChangeAsked => ErrorKind::Usage,
+                Miss::NotFound { .. }
+                | Miss::Ambiguous { .. }
+                | Miss::CloseCall { .. }
+                | Miss::NothingChanged { .. } => ErrorKind::Refused,
+            },
             Self::AmbiguousName { .. }
             | Self::UnknownClient { .. }
             | Self::Usage { .. }
@@ -279,6 +360,8 @@ impl Error {
             | Self::OlderSchema { .. }
             | Self::NewerSchema { .. }
             | Self::Migration { .. }
+            | Self::DamagedBytes { .. }
+            | Self::Journal { .. }
             | Self::Database { .. } => ErrorKind::Store,
             Self::OutputClosed => ErrorKind::Quiet,
         }
@@ -307,6 +390,13 @@ impl Error {
             Self::NewerSchema { .. } => "newer-schema",
             Self::Migration { .. } => "migration",
             Self::Relink { .. } => "relink",
+            Self::DamagedBytes { .. } => "damaged-bytes",
+            Self::Conflict { .. } => "conflict",
+            Self::Denied { code, .. } => code,
+            Self::Patch { miss, .. } => miss.code(),
+            Self::Clash { .. } => "undo-conflict",
+            Self::NotKept { .. } => "not-kept",
+            Self::Journal { .. } => "journal",
             Self::Sql { .. } => "sql",
             Self::Io { .. } => "io",
             Self::Database { .. } => "database",
@@ -314,118 +404,4 @@ impl Error {
             Self::ProblemsFound => "problems-found",
         }
     }
-
-    /// Returns the next thing to do, as one sentence without a full stop.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::SkillNotFound { similar, .. } => Some(match similar.split_first() {
-                None => "`skilldb list` shows what is there; `skilldb sync` looks for new folders"
-                    .to_owned(),
-                Some((only, [])) => format!("did you mean `{only}`?"),
-                Some(_) => format!("did you mean one of: {}", quoted(similar)),
-            }),
-            Self::AmbiguousName { candidates, .. } => {
-                let forms: Vec<String> = candidates.iter().map(|c| c.address.clone()).collect();
-                Some(format!("say which: {}", quoted(&forms)))
-            }
-            Self::FileNotFound { files, .. } if files.is_empty() => {
-                Some("it has no supporting files".to_owned())
-            }
-            Self::FileNotFound { files, .. } => Some(format!("it has {}", quoted(files))),
-            Self::Escapes { .. } => Some("name a file below the skill's own folder".to_owned()),
-            Self::NoFolder { .. } => {
-                Some("if it lies on a disk that is not mounted, mount it first".to_owned())
-            }
-            Self::UnknownRoot { .. } => Some("`skilldb roots` lists them".to_owned()),
-            Self::NestedRoot { other, inside, .. } => Some(if *inside {
-                "it is part of that root already: run `skilldb sync`".to_owned()
-            } else {
-                format!("run `skilldb roots remove {}` first", other.display())
-            }),
-            Self::UnknownClient { similar, .. } => Some(match similar {
-                Some(id) => format!("did you mean `{id}`?"),
-                None => "`skilldb roots --clients` lists the known ones".to_owned(),
-            }),
-            Self::Usage { hint, .. } | Self::Config { hint, .. } => hint.clone(),
-            Self::NoLibrary { .. } => Some(
-                "`skilldb sync FOLDER` or `skilldb sync --client claude-code` makes one".to_owned(),
-            ),
-            Self::NoHistory { .. } => Some(
-                "name the client's home folder, a folder of histories, or one history file"
-                    .to_owned(),
-            ),
-            Self::Settings { .. } => Some("mend it by hand first; nothing was changed".to_owned()),
-            Self::Locked { .. } => Some("wait until it is done, then run this again".to_owned()),
-            Self::Foreign { .. } => Some("nothing of it was changed".to_owned()),
-            Self::OlderSchema { .. } => Some("`skilldb sync` brings it up to date".to_owned()),
-            Self::NewerSchema { .. } => Some("update skilldb; nothing was changed".to_owned()),
-            Self::Migration { .. } | Self::Database { .. } => self.database_hint(),
-            Self::Relink { .. } => Some("`skilldb list --missing` shows the ids".to_owned()),
-            Self::Sql { .. } => {
-                Some("`skilldb sql --list` prints the views and the named queries".to_owned())
-            }
-            Self::Io { source, .. } => io_hint(source),
-            Self::OutputClosed | Self::ProblemsFound => None,
-        }
-    }
-
-    fn database_hint(&self) -> Option<String> {
-        use rusqlite::ErrorCode;
-        let Self::Database { source, .. } = self else {
-            return Some("run `skilldb doctor`".to_owned());
-        };
-        let words = match source.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                "another skilldb is writing; run this again"
-            }
-            // The log's index could not grow: what a full disk looks like from there.
-            Some(ErrorCode::DiskFull) => DISK_FULL,
-            Some(_)
-                if source
-                    .sqlite_error()
-                    .is_some_and(|error| error.extended_code == SHM_SIZE) =>
-            {
-                DISK_FULL
-            }
-            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-                "check the permissions of the library's home folder (`skilldb path home`)"
-            }
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-                "move skilldb.db, skilldb.db-wal and skilldb.db-shm aside together and run `skilldb sync` with your folders: the files are not touched by this; history and usage stay in what was moved aside (a `*.backup` may be whole: put it in the place of skilldb.db when the other two are away)"
-            }
-            _ => "run `skilldb doctor`",
-        };
-        Some(words.to_owned())
-    }
-}
-
-const DISK_FULL: &str = "the disk is full: make room, then run this again";
-/// `SQLITE_IOERR_SHMSIZE`.
-const SHM_SIZE: i32 = 4_874;
-
-fn io_hint(source: &io::Error) -> Option<String> {
-    match source.kind() {
-        io::ErrorKind::PermissionDenied => Some("check who owns it and its permissions".to_owned()),
-        io::ErrorKind::StorageFull => Some(DISK_FULL.to_owned()),
-        io::ErrorKind::NotFound => {
-            Some("if it was moved or removed, run `skilldb sync`".to_owned())
-        }
-        io::ErrorKind::ReadOnlyFilesystem => Some("the file system is read-only".to_owned()),
-        _ => None,
-    }
-}
-
-fn quoted(names: &[String]) -> String {
-    const SHOWN: usize = 8;
-    let mut text = names
-        .iter()
-        .take(SHOWN)
-        .map(|n| format!("`{n}`"))
-        .collect::<Vec<_>>()
-        .join(", ");
-    if names.len() > SHOWN {
-        text.push_str(", …");
-    }
-    text
 }

@@ -13,11 +13,16 @@
 
 pub mod cli;
 pub mod config;
+pub mod diff;
 pub mod error;
+pub mod guard;
+pub mod hash;
 pub mod library;
+pub mod manage;
 pub mod patch;
 pub mod share;
 pub mod skill;
+pub mod stop;
 pub mod store;
 pub mod sync;
 pub mod time;

@@ -112,18 +112,35 @@ fn assert_only_in(rule: &str, words: &[&str], is_allowed: impl Fn(&Source) -> bo
 }
 
 /// What each module may use of the crate, besides itself.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("skill", &[]),
     ("time", &[]),
+    ("hash", &[]),
+    ("stop", &[]),
     ("patch", &[]),
+    ("diff", &[]),
     // `Candidate` alone: the forms in which an ambiguous name can be said.
-    ("error", &["store"]),
-    ("store", &["error", "time"]),
-    ("library", &["error", "skill", "time"]),
-    ("config", &["error", "library", "time"]),
+    ("error", &["diff", "patch", "store"]),
+    ("store", &["error", "hash", "stop", "time"]),
+    ("library", &["error", "hash", "skill", "stop", "time"]),
+    ("guard", &["error", "library"]),
+    (
+        "config",
+        &["error", "library", "manage", "stop", "store", "time"],
+    ),
     ("validate", &["error", "library", "skill"]),
-    ("sync", &["error", "library", "skill", "store", "time"]),
+    (
+        "sync",
+        &["error", "hash", "library", "skill", "store", "time"],
+    ),
     ("usage", &["error", "library", "store", "time"]),
+    (
+        "manage",
+        &[
+            "diff", "error", "guard", "hash", "library", "patch", "skill", "stop", "store", "sync",
+            "time",
+        ],
+    ),
     (
         "share",
         &["error", "library", "store", "sync", "time", "usage"],
@@ -131,8 +148,8 @@ const ARROWS: [(&str, &[&str]); 13] = [
     (
         "cli",
         &[
-            "config", "error", "library", "share", "skill", "store", "sync", "time", "usage",
-            "validate",
+            "config", "diff", "error", "hash", "library", "manage", "patch", "share", "skill",
+            "store", "sync", "time", "usage", "validate",
         ],
     ),
     ("main", &["cli"]),
@@ -337,7 +354,7 @@ fn the_domain_touches_no_file_and_no_process() {
 // the library's home, and what is copied of another program's database in a temporary folder, a backup beside the
 // database.
 #[test]
-fn files_below_a_root_are_written_only_in_library_files() {
+fn files_below_a_root_are_written_only_in_the_library() {
     let words = [
         "fs::write",
         "File::create",
@@ -346,13 +363,18 @@ fn files_below_a_root_are_written_only_in_library_files() {
         "fs::remove_dir_all",
         "set_permissions",
         "symlink",
+        "renameat",
+        "unlinkat",
+        "mkdirat",
+        "symlinkat",
     ];
     assert_only_in(
-        "writes below a root only in library/files.rs",
+        "writes below a root only in library/write.rs",
         &words,
         |source| {
             [
                 "library/files.rs",
+                "library/write.rs",
                 "store/create.rs",
                 "store/foreign.rs",
                 "store/migrate.rs",
@@ -362,6 +384,24 @@ fn files_below_a_root_are_written_only_in_library_files() {
             ]
             .contains(&source.path.as_str())
         },
+    );
+}
+
+#[test]
+fn files_below_a_root_are_written_only_by_manage() {
+    assert_only_in(
+        "library::write only in manage/",
+        &["library::write"],
+        |source| ["manage", "library"].contains(&source.module()),
+    );
+}
+
+#[test]
+fn who_may_change_what_is_decided_in_one_place() {
+    assert_only_in(
+        "decide and decide_mark only in manage/",
+        &["decide(", "decide_mark"],
+        |source| source.module() == "manage",
     );
 }
 

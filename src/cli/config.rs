@@ -25,6 +25,11 @@ A config.yaml with every key:
   clients: [claude-code, codex]     their folders are roots, too
   history:
     supporting_mib: 64              most of supporting files kept as newest versions
+  write_policy:                     who may change skills; a person always may
+    agent: ask                      auto, ask (a proposal), deny; for everything
+    background-review:
+      archive: deny                 or for one action
+  automations: [~/scripts/nightly.sh]   your files that name skills: rename rewrites them
   color: auto                       auto, always, never")]
 pub(super) struct Args {
     /// Show where each value comes from
@@ -80,6 +85,30 @@ fn settings(context: &Context) -> Vec<(String, String, String)> {
             origin_words(&config.support_budget.origin),
         ),
     ];
+    for line in &config.policy_lines {
+        let (actor, action, rule) = &line.value;
+        settings.push((
+            "write_policy".to_owned(),
+            format!("{actor} {action} {rule}"),
+            origin_words(&line.origin),
+        ));
+    }
+    for file in &config.automations {
+        settings.push((
+            "automations".to_owned(),
+            file.value.display().to_string(),
+            origin_words(&file.origin),
+        ));
+    }
+    for (key, value) in [("actor", &config.actor), ("session", &config.session)] {
+        if let Some(value) = value {
+            settings.push((
+                key.to_owned(),
+                value.value.clone(),
+                origin_words(&value.origin),
+            ));
+        }
+    }
     for client in &config.clients {
         settings.push((
             "clients".to_owned(),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::output::{Style, plural};
 use super::{Context, progress};
 use crate::error::{Error, Result};
-use crate::store::{CheckFinding, Repair, Store};
+use crate::store::{CheckFinding, Repair, Store, is_intact};
 use crate::sync::{self, Options, Report, Selection};
 
 /// Check the database, and the mirror against the files
@@ -54,11 +54,11 @@ fn options(context: &Context, rebuild: bool) -> Options {
 
 fn examine(context: &Context) -> Result<Vec<CheckFinding>> {
     let home = &context.config.home.value;
-    let store = Store::open_read(home, context.now)?;
+    let store = context.read()?;
     let mut findings = store.check()?;
     let mut damaged = 0;
     store.each_blob(|hash, codec, size, bytes| {
-        damaged += u64::from(!sync::is_intact(hash, codec, size, bytes));
+        damaged += u64::from(!is_intact(hash, codec, size, bytes));
         Ok(())
     })?;
     if damaged > 0 {

@@ -7,7 +7,6 @@ use clap::{Subcommand, ValueEnum};
 use super::Context;
 use crate::error::{Error, Result};
 use crate::share::export;
-use crate::store::Store;
 
 /// Hand counts on in the form another program reads
 #[derive(Debug, clap::Args)]
@@ -43,7 +42,7 @@ enum Format {
 
 pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     let What::Usage(usage) = &args.what;
-    let store = Store::open_read(&context.config.home.value, context.now)?;
+    let store = context.read()?;
     let mut rows = store.usage_records()?;
     if let Some(path) = &usage.root {
         let path = context.config.cwd.join(path);

@@ -41,7 +41,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
-    let store = Store::open_read(&context.config.home.value, context.now)?;
+    let store = context.read()?;
     if args.duplicates {
         return duplicates(context, &store, args);
     }

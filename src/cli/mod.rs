@@ -1,15 +1,18 @@
 //! The command line: one file a subcommand, holding its arguments, one call into the library, and
 //! what is printed. The only place for clap, the streams, colour and progress.
 
+mod change;
 mod completions;
 mod config;
 mod doctor;
 mod export;
 mod findings;
+mod history;
 mod hook;
 mod import;
 mod list;
 mod man;
+mod named;
 mod output;
 mod path;
 mod progress;
@@ -110,6 +113,24 @@ enum Command {
     Export(export::Args),
     Doctor(doctor::Args),
     Relink(relink::Args),
+    Create(change::create::Args),
+    Edit(change::edit::Args),
+    Patch(change::patch::Args),
+    Write(change::files::WriteArgs),
+    RmFile(change::files::RemoveArgs),
+    Archive(change::places::ArchiveArgs),
+    Restore(change::places::RestoreArgs),
+    Delete(change::places::DeleteArgs),
+    Pin(change::marks::PinArgs),
+    Unpin(change::marks::UnpinArgs),
+    Enable(change::marks::EnableArgs),
+    Disable(change::marks::DisableArgs),
+    Adopt(change::marks::AdoptArgs),
+    Release(change::marks::ReleaseArgs),
+    Log(history::log::Args),
+    Diff(history::diff::Args),
+    Undo(history::undo::Args),
+    Proposals(history::proposals::Args),
     Config(config::Args),
     Path(path::Args),
     Completions(completions::Args),
@@ -262,6 +283,24 @@ fn execute(cli: Cli, color: &mut ColorChoice) -> Result<()> {
         Command::Export(args) => export::run(&mut context, &args),
         Command::Doctor(args) => doctor::run(&mut context, &args),
         Command::Relink(args) => relink::run(&mut context, &args),
+        Command::Create(args) => change::create::run(&mut context, &args),
+        Command::Edit(args) => change::edit::run(&mut context, &args),
+        Command::Patch(args) => change::patch::run(&mut context, &args),
+        Command::Write(args) => change::files::write(&mut context, &args),
+        Command::RmFile(args) => change::files::remove(&mut context, &args),
+        Command::Archive(args) => change::places::archive(&mut context, &args),
+        Command::Restore(args) => change::places::restore(&mut context, &args),
+        Command::Delete(args) => change::places::delete(&mut context, &args),
+        Command::Pin(args) => change::marks::pin(&mut context, &args),
+        Command::Unpin(args) => change::marks::unpin(&mut context, &args),
+        Command::Enable(args) => change::marks::enable(&mut context, &args),
+        Command::Disable(args) => change::marks::disable(&mut context, &args),
+        Command::Adopt(args) => change::marks::adopt(&mut context, &args),
+        Command::Release(args) => change::marks::release(&mut context, &args),
+        Command::Log(args) => history::log::run(&mut context, &args),
+        Command::Diff(args) => history::diff::run(&mut context, &args),
+        Command::Undo(args) => history::undo::run(&mut context, &args),
+        Command::Proposals(args) => history::proposals::run(&mut context, &args),
         Command::Config(args) => config::run(&mut context, &args),
         Command::Path(args) => path::run(&mut context, &args),
         Command::Completions(_) | Command::Man(_) => Ok(()),

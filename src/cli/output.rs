@@ -9,6 +9,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::config::ColorChoice;
 use crate::error::{Error, Result};
+use crate::patch::Nearby;
 use crate::skill::Severity;
 
 /// The version of the shape of everything that `--json` prints.
@@ -106,6 +107,33 @@ impl Output {
         self.line(&text)
     }
 
+    /// Writes a unified diff, coloured where colour is wanted.
+    pub(super) fn diff(&mut self, text: &str) -> Result<()> {
+        for line in text.lines() {
+            let style = match line.as_bytes() {
+                [b'-', b'-', b'-', ..] | [b'+', b'+', b'+', ..] => Some(Style::Bold),
+                [b'-', ..] => Some(Style::Error),
+                [b'+', ..] => Some(Style::Good),
+                [b'@', b'@', ..] => Some(Style::Dim),
+                _ => None,
+            };
+            // A patch program wants the bytes as they are; a terminal must not obey them.
+            let shown = if self.width.is_some() {
+                clean(line)
+            } else {
+                Cow::Borrowed(line)
+            };
+            match style {
+                Some(style) => {
+                    let painted = self.paint(style, &shown);
+                    self.line(&painted)?;
+                }
+                None => self.line(&shown)?,
+            }
+        }
+        Ok(())
+    }
+
     /// Writes rows as aligned columns, the first one as their heading.
     pub(super) fn table(&mut self, rows: &[Vec<String>]) -> Result<()> {
         for (index, line) in columns(rows).iter().enumerate() {
@@ -187,17 +215,71 @@ pub(super) fn fail(error: &Error, json: bool, color: ColorChoice) {
             tell(&format!("  {address}  (#{}, {path})", candidate.id));
         }
     }
+    for line in details(error) {
+        tell(&format!("  {}", clean(&line)));
+    }
     if let Some(hint) = error.hint() {
         let word = paint(colored, Style::Bold, "hint:");
         tell(&format!("{word} {}", clean(&hint)));
     }
 }
 
-fn error_object(error: &Error) -> Value {
+/// The lines of a file that an error is about, as they are shown below it.
+fn details(error: &Error) -> Vec<String> {
+    let numbered = |place: &Nearby| {
+        let digits = (place.first_line as usize + place.lines.len())
+            .to_string()
+            .len();
+        let lines = place.lines.iter().zip(place.first_line..);
+        lines
+            .map(|(line, number)| {
+                let mark = if number == place.line { '>' } else { ' ' };
+                format!("{mark} {number:>digits$} | {line}")
+            })
+            .collect::<Vec<_>>()
+    };
+    match error {
+        Error::Patch { miss, .. } => miss
+            .places()
+            .iter()
+            .enumerate()
+            .flat_map(|(index, place)| {
+                let gap = (index > 0).then(String::new);
+                gap.into_iter().chain(numbered(place))
+            })
+            .collect(),
+        Error::Clash { clashes, .. } => clashes
+            .iter()
+            .flat_map(|clash| {
+                let head = format!(
+                    "line {}: what stands there now (-), what the undo wants (+)",
+                    clash.line
+                );
+                let shown = clash.shown();
+                std::iter::once(head).chain(shown.lines().map(str::to_owned).collect::<Vec<_>>())
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// An error as data.
+pub(super) fn error_object(error: &Error) -> Value {
     let (path, line) = match error {
         Error::Config { path, line, .. } => (path.clone(), *line),
         Error::Settings { path, line, .. } => (Some(path.clone()), *line),
-        Error::Io { path, .. }
+        Error::Patch { path, miss } => (
+            Some(path.clone()),
+            miss.places().first().map(|place| place.line),
+        ),
+        Error::Clash { path, clashes, .. } => {
+            let line = clashes
+                .first()
+                .and_then(|clash| u32::try_from(clash.line).ok());
+            (Some(path.clone()), line)
+        }
+        Error::Conflict { path, .. }
+        | Error::Io { path, .. }
         | Error::NoFolder { path }
         | Error::NoLibrary { path }
         | Error::NoHistory { path } => (Some(path.clone()), None),
@@ -219,6 +301,24 @@ fn error_object(error: &Error) -> Value {
             "hint": error.hint(),
         }
     });
+    let places: Vec<Value> = match error {
+        Error::Patch { miss, .. } => miss
+            .places()
+            .iter()
+            .map(|place| json!({"line": place.line, "first_line": place.first_line, "lines": place.lines, "likeness": place.likeness}))
+            .collect(),
+        Error::Clash { clashes, .. } => clashes
+            .iter()
+            .map(|clash| json!({"line": clash.line, "now": clash.ours, "wanted": clash.theirs}))
+            .collect(),
+        _ => Vec::new(),
+    };
+    if let (false, Some(map)) = (
+        places.is_empty(),
+        object.get_mut("error").and_then(Value::as_object_mut),
+    ) {
+        map.insert("places".to_owned(), Value::Array(places));
+    }
     if let Error::AmbiguousName { candidates, .. } = error {
         let list: Vec<Value> = candidates
             .iter()

@@ -8,7 +8,7 @@ use super::Context;
 use super::output::clean;
 use crate::config::HOME_FILE;
 use crate::error::Result;
-use crate::store::{FILE_NAME, Store};
+use crate::store::FILE_NAME;
 
 /// Print where something is: the home, the database, the configuration, or a skill
 #[derive(Debug, clap::Args)]
@@ -28,7 +28,7 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
         "home" => home.display().to_string(),
         "db" => home.join(FILE_NAME).display().to_string(),
         "config" => home.join(HOME_FILE).display().to_string(),
-        name => Store::open_read(home, context.now)?.find_skill(name)?.path,
+        name => context.read()?.find_skill(name)?.path,
     };
     if context.out.json {
         return context.out.object(json!({"path": path}));

@@ -67,19 +67,6 @@ impl Progress for Bar {
     }
 }
 
-/// Says nothing at all: for hooks.
-pub(super) struct Quiet;
-
-impl Progress for Quiet {
-    fn begin(&self, _phase: &'static str, _unit: Unit, _total: Option<u64>) {}
-
-    fn advance(&self, _steps: u64) {}
-
-    fn end(&self) {}
-
-    fn waiting(&self) {}
-}
-
 struct Silent;
 
 impl Progress for Silent {

@@ -4,7 +4,6 @@ use serde_json::json;
 
 use super::{Context, progress};
 use crate::error::{Error, Result};
-use crate::store::Store;
 use crate::sync;
 
 /// Say that a new folder is a skill that vanished elsewhere
@@ -30,7 +29,7 @@ pub(super) struct Args {
 pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     let home = context.config.home.value.clone();
     let old = id_of_missing(&args.old)?;
-    let store = Store::open_read(&home, context.now)?;
+    let store = context.read()?;
     let new = store.find_skill(&args.new)?;
     if args.dry_run {
         if !store.list_missing()?.iter().any(|row| row.id == old) {

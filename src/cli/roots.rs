@@ -71,7 +71,7 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
 }
 
 fn list(context: &mut Context) -> Result<()> {
-    let store = Store::open_read(&context.config.home.value, context.now)?;
+    let store = context.read()?;
     let mut rows = vec![
         ["KIND", "SKILLS", "REFUSED", "MISSING", "CLIENT", "PATH"]
             .map(str::to_owned)
@@ -202,6 +202,7 @@ fn remove(context: &mut Context, args: &RemoveArgs) -> Result<()> {
     let home = context.config.home.value.clone();
     let path = context.config.root(&args.path, RootKind::Local).path;
     let progress = progress::for_stderr();
+    context.mend()?;
     let _lock = LibraryLock::take(&home, || progress.waiting())?;
     let mut store =
         Store::open(&home, context.now)?.ok_or_else(|| Error::NoLibrary { path: home.clone() })?;

@@ -50,6 +50,7 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
         return list(context);
     }
     let sql = statement(args)?;
+    context.mend()?;
     let store = Store::open_query(&context.config.home.value, context.now)?;
     let default = if context.out.width.is_some() {
         Format::Table

@@ -10,7 +10,6 @@ use super::findings::Line;
 use super::output::{clean, plural};
 use crate::error::{Error, Result};
 use crate::skill::{Code, Severity};
-use crate::store::Store;
 use crate::validate::{Judged, Judgement, Verdict, judge};
 
 /// Judge skill files by the Agent Skills spec
@@ -105,7 +104,7 @@ fn paths(context: &Context, args: &Args) -> Result<Vec<PathBuf>> {
     if !args.paths.is_empty() {
         return Ok(args.paths.clone());
     }
-    let store = Store::open_read(&context.config.home.value, context.now)?;
+    let store = context.read()?;
     Ok(store
         .roots()?
         .into_iter()

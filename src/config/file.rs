@@ -1,5 +1,6 @@
 //! A configuration file as it is written: its keys, and what is said of those that are wrong.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -16,6 +17,18 @@ pub(super) struct File {
     pub(super) clients: Vec<String>,
     pub(super) history: Option<FileHistory>,
     pub(super) color: Option<ColorChoice>,
+    #[serde(default)]
+    pub(super) write_policy: BTreeMap<String, FilePolicy>,
+    #[serde(default)]
+    pub(super) automations: Vec<String>,
+}
+
+/// One rule for everything an actor does, or one for each action.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum FilePolicy {
+    Every(String),
+    ByAction(BTreeMap<String, String>),
 }
 
 #[derive(Debug, Deserialize)]

@@ -23,6 +23,8 @@ pub struct Nearby {
 const OFFERED: usize = 3;
 /// Less alike than this is no help. The peer's limit for its hints.
 const LEAST: f64 = 0.3;
+/// Nor is what is so much less alike than the best place, as a part of its likeness.
+const NEAR_THE_BEST: f64 = 0.7;
 /// Lines shown before and after.
 const AROUND: usize = 1;
 /// Most lines shown of one place.
@@ -55,7 +57,10 @@ pub(super) fn nearest(view: &View<'_>, find: &str) -> Vec<Nearby> {
             best.truncate(OFFERED);
         }
     }
+    // Far behind the best one it is only noise.
+    let least = best.first().map_or(0.0, |(best, _)| best * NEAR_THE_BEST);
     best.into_iter()
+        .filter(|(likeness, _)| *likeness >= least)
         .map(|(likeness, index)| around(view, index, height, likeness))
         .collect()
 }

@@ -260,18 +260,4 @@ impl Tx<'_> {
             None => self.run(DELETE, params![skill_id, path], "forget kept bytes"),
         }
     }
-
-    /// Stores bytes under their hash; does nothing when they are there already.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub fn put_blob(&self, hash: &str, codec: &str, size: u64, bytes: &[u8]) -> Result<()> {
-        const INSERT: &str =
-            "INSERT OR IGNORE INTO blob (hash, codec, size, bytes) VALUES (?1, ?2, ?3, ?4)";
-        self.run(
-            INSERT,
-            params![hash, codec, i64::try_from(size).unwrap_or(i64::MAX), bytes],
-            "keep bytes",
-        )
-    }
 }

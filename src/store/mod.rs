@@ -1,15 +1,20 @@
 //! The only place with SQL. Gives and takes plain records; knows nothing of files or folders.
 
+mod blob;
+mod changes;
 mod check;
 mod connect;
 mod create;
+mod facts;
 mod foreign;
 mod history;
+mod journal;
 mod lock;
 mod lookup;
 mod migrate;
 mod mirror;
 mod named;
+mod proposals;
 mod query;
 mod roots;
 mod skills;
@@ -26,16 +31,21 @@ use crate::error::{Error, Result};
 use crate::time::Timestamp;
 use connect::Mode;
 
+pub use blob::{Packed, Packer, is_intact, unpack};
+pub use changes::{ChangePart, ChangeRow, ChangedFile, Held, Wanted};
 pub use check::{CheckFinding, Repair};
 pub use create::remove_leftovers;
+pub use facts::{NameTaken, SkillFacts};
 pub use foreign::{ForeignHistory, ForeignMessage};
 pub use history::{CaptureJob, KeptFile, KeptTotals, NewFile, NewRevision};
+pub use journal::{Ending, NewChange, NewPart, NewPartFile, Standing};
 pub use lock::LibraryLock;
 pub use lookup::{Candidate, SkillAddress};
 pub use mirror::{
     ConditionRecord, ConfigRecord, DiagnosticRecord, FileRecord, RequirementRecord, SkillRecord,
 };
 pub use named::{LIST_VIEWS, NAMED, Named};
+pub use proposals::{Decision, NewMark, NewProposal, ProposalRow};
 pub use query::{
     Copy, DeclaredConfig, DiagnosticRow, MissingRow, RefusedRow, ShortRow, SkillDetail, SkillRow,
 };
@@ -221,12 +231,17 @@ impl Store {
     /// # Errors
     /// What `work` returns, or [`Error::Database`].
     pub fn append<T>(&mut self, work: impl FnOnce(&Tx<'_>) -> Result<T>) -> Result<T> {
+        self.keep_log_at_close()?;
+        write(&mut self.connection, work)
+    }
+
+    fn keep_log_at_close(&mut self) -> Result<()> {
         if self.wrote == Wrote::Nothing {
             connect::keep_log_short(&self.connection)
                 .map_err(Error::database("set up a connection"))?;
             self.wrote = Wrote::FewRows;
         }
-        write(&mut self.connection, work)
+        Ok(())
     }
 
     /// Makes an empty database at `home`, unless somebody else does meanwhile.

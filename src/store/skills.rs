@@ -182,6 +182,20 @@ impl Tx<'_> {
         )
     }
 
+    /// Forgets what a walk noted of the place where a skill lies, before it lies elsewhere.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn forget_place(&self, id: i64) -> Result<()> {
+        const FORGET: [&str; 2] = [
+            "DELETE FROM diagnostic WHERE skill_id = ?1",
+            "DELETE FROM walk_unit WHERE skill_id = ?1",
+        ];
+        FORGET
+            .iter()
+            .try_for_each(|forget| self.run(forget, [id], "forget a place"))
+    }
+
     /// Notes that somebody changed a skill outside skilldb: automation leaves it alone from now on.
     ///
     /// # Errors

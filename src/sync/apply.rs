@@ -188,6 +188,25 @@ pub(super) fn add_skill(tx: &Tx<'_>, root: &RootRow, found: &Found, now: Timesta
     Ok(id)
 }
 
+/// Adds a skill that a change of our own made: its bytes are in the history already.
+pub(super) fn add_own_skill(
+    tx: &Tx<'_>,
+    root: &RootRow,
+    found: &Found,
+    origin: (&str, &str),
+    now: Timestamp,
+) -> Result<i64> {
+    let place = Place {
+        root_id: root.id,
+        rel_path: &found.unit.rel_path,
+    };
+    // The folder may have been a category with findings of its own.
+    tx.clear_diagnostics(root.id, &found.unit.rel_path)?;
+    let id = tx.add_skill(place, origin, "active", now)?;
+    write_fresh_skill(tx, root, found, id)?;
+    Ok(id)
+}
+
 fn move_skill(
     tx: &Tx<'_>,
     root: &RootRow,
@@ -271,7 +290,7 @@ fn put_unit(tx: &Tx<'_>, root_id: i64, found: &Found, skill_id: Option<i64>) -> 
     tx.put_unit(root_id, &unit)
 }
 
-fn write_skill(tx: &Tx<'_>, root: &RootRow, found: &Found, id: i64) -> Result<()> {
+pub(super) fn write_skill(tx: &Tx<'_>, root: &RootRow, found: &Found, id: i64) -> Result<()> {
     tx.clear_diagnostics(root.id, &found.unit.rel_path)?;
     if found.facts().is_some() {
         tx.clear_mirror_of(id)?;

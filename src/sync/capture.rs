@@ -7,11 +7,11 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::found::hash_of;
 use super::{Kept, Progress, Unit};
 use crate::error::Result;
+use crate::hash::hash_of;
 use crate::library::files::{MAX_SKILL_BYTES, leads_to_markdown, read_into};
-use crate::store::{CaptureJob, KeptFile, NewFile, NewRevision, Store};
+use crate::store::{CaptureJob, KeptFile, NewFile, NewRevision, Packed, Packer, Store};
 use crate::time::Timestamp;
 
 /// Largest supporting file that is kept, bytes.
@@ -20,22 +20,9 @@ const MAX_SUPPORT_BYTES: u64 = 256 * 1024;
 const BATCH: u32 = 128;
 /// Compressed bytes that are held before they are written.
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
-/// Level 1 compresses SKILL.md text to two fifths at some 400 MB/s; more costs more than it saves.
-const LEVEL: i32 = 1;
-
-/// Bytes ready to be stored.
-struct Packed {
-    hash: String,
-    codec: &'static str,
-    size: u64,
-    bytes: Vec<u8>,
-}
-
-struct Capture<'a> {
-    compressor: Option<zstd::bulk::Compressor<'a>>,
+struct Capture {
+    packer: Packer,
     buffer: Vec<u8>,
-    /// Where compressed bytes are made, reused from file to file.
-    packed: Vec<u8>,
     /// Made and not yet written.
     blobs: Vec<Packed>,
     /// Bytes in `blobs`.
@@ -61,11 +48,9 @@ pub(super) fn keep_queued(
         return Ok(Kept::default());
     }
     progress.begin("keeping", Unit::Skills, Some(waiting));
-    let compressor = zstd::bulk::Compressor::new(LEVEL).ok();
     let mut capture = Capture {
-        compressor,
+        packer: Packer::new(),
         buffer: Vec::new(),
-        packed: Vec::new(),
         blobs: Vec::new(),
         held: 0,
         room: None,
@@ -113,7 +98,7 @@ fn write_batch(
     }
     store.write(|tx| {
         for blob in blobs {
-            tx.put_blob(&blob.hash, blob.codec, blob.size, &blob.bytes)?;
+            tx.put_blob(blob)?;
         }
         for (skill_id, outcome) in done {
             let Some(outcome) = outcome else { continue };
@@ -146,7 +131,7 @@ struct Outcome {
     outgrown: Vec<String>,
 }
 
-impl Capture<'_> {
+impl Capture {
     /// Reads what changed of one skill. `None` when its skill file cannot be read now: it stays queued.
     fn take(&mut self, job: &CaptureJob) -> Option<Outcome> {
         let before: HashMap<&str, &KeptFile> = job
@@ -247,7 +232,7 @@ impl Capture<'_> {
         }
         self.kept.files += 1;
         self.kept.bytes += size;
-        let blob = self.pack(hash);
+        let blob = self.packer.pack(hash, &self.buffer);
         self.held += blob.bytes.len();
         self.blobs.push(blob);
         outcome.revision.files.push(NewFile {
@@ -257,36 +242,6 @@ impl Capture<'_> {
             after: Some(after),
             mode: Some(mode),
         });
-    }
-
-    fn pack(&mut self, hash: String) -> Packed {
-        let size = self.buffer.len() as u64;
-        self.packed
-            .resize(zstd::zstd_safe::compress_bound(self.buffer.len()), 0);
-        let packed = self
-            .compressor
-            .as_mut()
-            .and_then(|compressor| {
-                compressor
-                    .compress_to_buffer(&self.buffer, &mut self.packed)
-                    .ok()
-            })
-            .and_then(|length| self.packed.get(..length))
-            .filter(|packed| packed.len() < self.buffer.len());
-        match packed {
-            Some(packed) => Packed {
-                hash,
-                codec: "zstd",
-                size,
-                bytes: packed.to_vec(),
-            },
-            None => Packed {
-                hash,
-                codec: "raw",
-                size,
-                bytes: self.buffer.clone(),
-            },
-        }
     }
 }
 
@@ -329,21 +284,4 @@ fn title_of(job: &CaptureJob, files: &[NewFile]) -> String {
 /// Text is what decodes as UTF-8 and holds no NUL.
 fn is_text(bytes: &[u8]) -> bool {
     !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok()
-}
-
-/// Returns stored bytes as they were before compression; `None` when they cannot be what was stored.
-#[must_use]
-pub fn unpack(codec: &str, size: u64, bytes: &[u8]) -> Option<Vec<u8>> {
-    match codec {
-        "raw" => Some(bytes.to_vec()),
-        "zstd" => zstd::bulk::decompress(bytes, usize::try_from(size).ok()?).ok(),
-        _ => None,
-    }
-}
-
-/// Says whether stored bytes still are what their hash says.
-#[must_use]
-pub fn is_intact(hash: &str, codec: &str, size: u64, bytes: &[u8]) -> bool {
-    unpack(codec, size, bytes)
-        .is_some_and(|bytes| bytes.len() as u64 == size && hash_of(&bytes) == hash)
 }

@@ -4,7 +4,9 @@
 mod apply;
 mod capture;
 mod found;
+mod own;
 mod plan;
+mod progress;
 mod report;
 mod rewalk;
 mod rows;
@@ -21,7 +23,8 @@ use apply::Rewrite;
 use plan::{Fate, RootPlan};
 use scan::{Depth, Read};
 
-pub use capture::{is_intact, unpack};
+pub use own::{Seen, look, mirror, mirror_new, note_kept, refresh};
+pub use progress::{Progress, Silence, Unit};
 pub use report::{FileFinding, HeldBack, Kept, Moved, Report, Touched};
 
 /// How to sync.
@@ -37,29 +40,6 @@ pub struct Options {
     pub dry_run: bool,
     /// Most bytes of supporting files the history holds as newest versions.
     pub support_budget: u64,
-}
-
-/// What steps are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// Skills.
-    Skills,
-    /// Bytes of files.
-    Bytes,
-    /// Messages of a session database.
-    Messages,
-}
-
-/// Shows how far something is. Two exist: a bar on a terminal, and silence.
-pub trait Progress {
-    /// A phase begins, of `total` steps where that is known.
-    fn begin(&self, phase: &'static str, unit: Unit, total: Option<u64>);
-    /// So many more steps are done.
-    fn advance(&self, steps: u64);
-    /// The phase is over.
-    fn end(&self);
-    /// Another process holds the lock.
-    fn waiting(&self);
 }
 
 /// Which roots to sync.

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::io;
 
-use super::found::{Found, ReadSkill, SkillFacts, folder_path, hash_of};
+use super::found::{Found, ReadSkill, SkillFacts, folder_path};
 use super::scan::{RootScan, is_below};
 use crate::error::Result;
+use crate::hash::hash_of;
 use crate::library::{EntryKind, WalkCode, WalkFinding, files, unit};
 use crate::skill::ParseStatus;
 use crate::store::{KnownSkill, Place, RootCounts, RootRow, Store};

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use super::found::{Found, folder_path, hash_of};
+use super::found::{Found, folder_path};
 use super::rewalk;
 use crate::error::Result;
+use crate::hash::hash_of;
 use crate::library::files::open_folder;
 use crate::library::unit::{Probe, probe};
 use crate::library::walk::{End, Request, Step, walk};
@@ -180,6 +181,32 @@ fn probe_all(store: &Store, root: &RootRow, folder: &OwnedFd) -> Result<Probed> 
         Ok(())
     })?;
     Ok(probed)
+}
+
+/// Asks whether anything in one skill's folder changed since `packed` was noted: `None` for nothing, else the
+/// files whose equal stamps prove nothing.
+///
+/// # Errors
+/// [`crate::Error::Database`].
+pub(super) fn changed_files(
+    store: &Store,
+    root: &RootRow,
+    (rel_path, skill_id): (&str, i64),
+    packed: &[u8],
+) -> Result<Option<Vec<String>>> {
+    let Ok(folder) = open_folder(&root.path) else {
+        return Ok(Some(Vec::new()));
+    };
+    let mut racy = Vec::new();
+    let outcome = probe(folder.as_fd(), rel_path, packed, &mut Vec::new(), |name| {
+        racy.push(name.to_owned());
+    });
+    let is_changed = match outcome {
+        Probe::Unchanged => false,
+        Probe::Racy => is_racily_changed(store, root, rel_path, Some(skill_id), &racy)?,
+        Probe::Changed | Probe::Gone | Probe::Unknown => true,
+    };
+    Ok(is_changed.then_some(racy))
 }
 
 /// Reads what equal stamps prove nothing about. A folder is listed again, a file is hashed.

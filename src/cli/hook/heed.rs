@@ -7,12 +7,12 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::cli::output::clean;
-use crate::cli::progress::Quiet;
 use crate::cli::{Context, client_folders, record};
 use crate::error::{Error, Result};
 use crate::share::hook::{self, Heard};
 use crate::share::import::{self, LineClient, Options};
 use crate::store::Store;
+use crate::sync::Silence;
 use crate::usage::{self, Recording, Resolver};
 
 /// Most of an input that is kept in memory, in bytes: a tool's answer may be a whole file.
@@ -122,7 +122,7 @@ fn import_file(context: &Context, client: LineClient, path: &Path) -> Result<()>
         library: &library,
         user_home: &context.config.user_home,
         roots: &roots,
-        progress: &Quiet,
+        progress: &Silence,
     };
     let mut resolver = Resolver::new(&roots);
     usage::absorb(

@@ -12,7 +12,7 @@ use self::gather::{DAYS, Numbers, SPAN, STALE_DAYS, gather};
 use super::output::{Output, Style, clean, columns, fit, grouped, plural};
 use super::{Context, sync};
 use crate::error::Result;
-use crate::store::{SkillUse, StaleRow, Store};
+use crate::store::{SkillUse, StaleRow};
 use crate::time::Timestamp;
 
 /// Show which skills are used, which never are, and by whom
@@ -43,7 +43,7 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
             "{waiting} kept for later are not in these numbers."
         ));
     }
-    let store = Store::open_read(&home, context.now)?;
+    let store = context.read()?;
     if let Some(name) = &args.name {
         return skill::tell(context, &store, name);
     }

@@ -1,0 +1,317 @@
+//! The commands that change skills: what they all take, and how they tell what they did.
+
+pub(super) mod create;
+pub(super) mod edit;
+pub(super) mod files;
+pub(super) mod marks;
+pub(super) mod patch;
+pub(super) mod places;
+mod tell;
+
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::named::find;
+use super::output::plural;
+use super::{Context, progress};
+use crate::error::{Error, Result};
+use crate::library::RootKind;
+use crate::manage::{self, Outcome, Preview, Request, Settings, Who, Writer};
+use crate::store::{Actor, RootRow, SkillAddress, Store};
+
+pub(super) use tell::{outcome_object, plan_object, tell_outcome, tell_recovered};
+
+/// What every command that writes takes.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Change options")]
+pub(super) struct Writing {
+    /// Who acts: user, agent, background-review, curator [default: $SKILLDB_ACTOR, else user]
+    #[arg(long, value_name = "WHO")]
+    pub(super) actor: Option<String>,
+    /// The session this belongs to [default: $SKILLDB_SESSION]
+    #[arg(long, value_name = "ID")]
+    pub(super) session: Option<String>,
+    /// Why, for the history
+    #[arg(long, value_name = "TEXT")]
+    pub(super) reason: Option<String>,
+    /// Say what would be done and do nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Answer yes to what would be asked
+    #[arg(short, long)]
+    pub(super) yes: bool,
+}
+
+impl Writing {
+    /// Who acts.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for an unknown word.
+    pub(super) fn who(&self, context: &Context) -> Result<Who> {
+        let setting = |setting: &Option<crate::config::Setting<String>>| {
+            setting.as_ref().map(|setting| setting.value.clone())
+        };
+        let word = self
+            .actor
+            .clone()
+            .or_else(|| setting(&context.config.actor));
+        let actor = match word {
+            None => Actor::User,
+            Some(word) => Actor::ALL
+                .into_iter()
+                .find(|actor| actor.as_str() == word.replace('-', "_"))
+                .ok_or_else(|| Error::Usage {
+                    message: format!("`{word}` is no actor"),
+                    hint: Some(format!(
+                        "one of {}",
+                        Actor::ALL.map(Actor::as_str).join(", ")
+                    )),
+                })?,
+        };
+        Ok(Who {
+            actor,
+            session: self
+                .session
+                .clone()
+                .or_else(|| setting(&context.config.session)),
+            reason: self.reason.clone(),
+        })
+    }
+}
+
+/// What the configuration says about changes.
+pub(super) fn settings(context: &Context) -> Settings {
+    let config = &context.config;
+    let row = |root: &crate::library::Root| RootRow {
+        id: 0,
+        path: root.path.clone(),
+        kind: root.kind.to_string(),
+        priority: root.priority,
+        writable: root.writable,
+        client: root.client.clone(),
+    };
+    let mut roots: Vec<RootRow> = config.roots.iter().map(|root| row(&root.value)).collect();
+    roots.push(RootRow {
+        id: 0,
+        path: own_root(context),
+        kind: RootKind::Local.to_string(),
+        priority: 0,
+        writable: true,
+        client: None,
+    });
+    Settings {
+        home: config.home.value.clone(),
+        roots,
+        policy: config.policy.clone(),
+        support_budget: config.support_budget.value,
+        automations: config
+            .automations
+            .iter()
+            .map(|file| file.value.clone())
+            .collect(),
+        now: context.now,
+    }
+}
+
+/// The library's own folder of skills, whether it is there or not.
+pub(super) fn own_root(context: &Context) -> PathBuf {
+    let home = &context.config.home.value;
+    let home = home.canonicalize().unwrap_or_else(|_| home.clone());
+    home.join("skills")
+}
+
+/// Opens the door, and tells what was found cut short.
+pub(super) fn open(context: &Context) -> Result<Writer> {
+    let writer = Writer::open(settings(context), progress::for_stderr().as_ref())?;
+    tell_recovered(context, writer.recovered());
+    Ok(writer)
+}
+
+/// The skill that is meant, and its file where one is named.
+pub(super) fn target(context: &Context, typed: &str) -> Result<(SkillAddress, Option<String>)> {
+    let store = context.read()?;
+    find(context, &store, typed.trim_end_matches('/'))
+}
+
+/// The skill that is meant, where no file makes sense.
+pub(super) fn skill(context: &Context, typed: &str) -> Result<SkillAddress> {
+    match target(context, typed)? {
+        (skill, None) => Ok(skill),
+        (_, Some(_)) => Err(Error::SkillNotFound {
+            name: typed.to_owned(),
+            similar: Vec::new(),
+        }),
+    }
+}
+
+/// Does one request, or says what it would do.
+pub(super) fn perform(context: &mut Context, writing: &Writing, request: &Request) -> Result<()> {
+    let told = act(context, writing, request)?;
+    told.tell(context, request)
+}
+
+/// What is to be told about one request.
+enum Told {
+    Would(Box<Preview>),
+    Did(Outcome),
+}
+
+impl Told {
+    fn tell(&self, context: &mut Context, request: &Request) -> Result<()> {
+        match self {
+            Self::Would(preview) => tell::preview(context, request.action(), preview),
+            Self::Did(outcome) => tell_outcome(context, outcome),
+        }
+    }
+
+    fn object(&self, request: &Request) -> Value {
+        match self {
+            Self::Would(preview) => plan_object(request.action(), preview),
+            Self::Did(outcome) => outcome_object(outcome),
+        }
+    }
+}
+
+fn act(context: &Context, writing: &Writing, request: &Request) -> Result<Told> {
+    let who = writing.who(context)?;
+    if writing.dry_run {
+        let store = context.read()?;
+        let preview = manage::preview(&store, &settings(context), &who, request)?;
+        return Ok(Told::Would(Box::new(preview)));
+    }
+    let mut writer = open(context)?;
+    writer.run(&who, request).map(Told::Did)
+}
+
+/// Does the same to several skills, one change each. One that is refused does not stop the others.
+pub(super) fn perform_all(
+    context: &mut Context,
+    writing: &Writing,
+    names: &[String],
+    request: impl Fn(&SkillAddress) -> Request,
+) -> Result<()> {
+    if let [name] = names {
+        let skill = skill(context, name)?;
+        return perform(context, writing, &request(&skill));
+    }
+    let mut objects = Vec::new();
+    let mut failed = 0;
+    for name in names {
+        let done = skill(context, name).and_then(|skill| {
+            let request = request(&skill);
+            let told = act(context, writing, &request)?;
+            if context.out.json {
+                objects.push(told.object(&request));
+                return Ok(());
+            }
+            told.tell(context, &request)
+        });
+        let Err(error) = done else { continue };
+        failed += 1;
+        if context.out.json {
+            objects.push(super::output::error_object(&error));
+        } else {
+            context.out.flush()?;
+            super::output::fail(&error, false, context.config.color.value);
+        }
+    }
+    if context.out.json {
+        context
+            .out
+            .object(json!({"results": objects, "failed": failed}))?;
+    }
+    if failed == 0 {
+        return Ok(());
+    }
+    context.out.flush()?;
+    context.out.say(&format!(
+        "{} of {} refused.",
+        failed,
+        plural(names.len() as u64, "skill")
+    ));
+    Err(Error::ProblemsFound)
+}
+
+/// Reads what is to be written: a file, or standard input.
+pub(super) fn content(from: Option<&Path>) -> Result<Vec<u8>> {
+    match from {
+        Some(path) if path != Path::new("-") => {
+            std::fs::read(path).map_err(Error::io("read", path))
+        }
+        from => {
+            if from.is_none() && std::io::stdin().is_terminal() {
+                return Err(Error::Usage {
+                    message: "nothing to write was given".to_owned(),
+                    hint: Some("name a file with --from, or pipe the text in".to_owned()),
+                });
+            }
+            let mut bytes = Vec::new();
+            std::io::stdin()
+                .lock()
+                .read_to_end(&mut bytes)
+                .map_err(Error::io("read", "standard input"))?;
+            Ok(bytes)
+        }
+    }
+}
+
+/// As [`content`], as text.
+pub(super) fn text(from: Option<&Path>) -> Result<String> {
+    String::from_utf8(content(from)?).map_err(|_| Error::Usage {
+        message: "what was given is not UTF-8 text".to_owned(),
+        hint: None,
+    })
+}
+
+/// Asks a person. Off a terminal the answer is no.
+pub(super) fn ask(writing: &Writing, question: &str) -> Result<()> {
+    if writing.yes {
+        return Ok(());
+    }
+    let refused = |hint: &str| Error::Denied {
+        code: "not-confirmed",
+        message: "not confirmed: nothing was done".to_owned(),
+        hint: Some(hint.to_owned()),
+    };
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Err(refused("say --yes"));
+    }
+    super::output::tell(&format!("{question} [y/N]"));
+    let mut answer = String::new();
+    std::io::stdin()
+        .read_line(&mut answer)
+        .map_err(Error::io("read", "the answer"))?;
+    if matches!(answer.trim(), "y" | "Y" | "yes") {
+        Ok(())
+    } else {
+        Err(refused("answer y, or say --yes"))
+    }
+}
+
+impl Context {
+    /// Opens the database for reading, after settling what a kill cut short.
+    ///
+    /// # Errors
+    /// As [`Store::open_read`].
+    pub(super) fn read(&self) -> Result<Store> {
+        self.mend()?;
+        Store::open_read(&self.config.home.value, self.now)
+    }
+
+    /// Settles what a kill cut short, and tells of it.
+    ///
+    /// # Errors
+    /// What the database says. Where the library cannot be written everything stays as it is.
+    pub(super) fn mend(&self) -> Result<()> {
+        match manage::mend(&self.config.home.value, self.now) {
+            Ok(recovered) => {
+                tell_recovered(self, &recovered);
+                Ok(())
+            }
+            Err(Error::Io { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! `skilldb archive`, `restore` and `delete`.
+
+use super::{Writing, ask, perform, perform_all, skill, target};
+use crate::cli::Context;
+use crate::error::{Error, Result};
+use crate::manage::Request;
+use crate::store::Store;
+
+/// Put skills into the archive
+///
+/// The folder moves into .archive/ of its root with every file, mode and link; agents do not see it there.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  skilldb archive old-notes
+  skilldb archive old-notes older-notes --reason 'nobody uses them'")]
+pub(in crate::cli) struct ArchiveArgs {
+    /// The skills
+    #[arg(required = true, value_name = "NAME")]
+    names: Vec<String>,
+    #[command(flatten)]
+    writing: Writing,
+}
+
+/// Bring a skill back from the archive
+///
+/// To where it lay. Of several archived ones of a name the newest is taken, and said; `#id` picks another.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  skilldb list --archived
+  skilldb restore old-notes
+  skilldb restore '#12'")]
+pub(in crate::cli) struct RestoreArgs {
+    /// The skill: its name or `#id`
+    name: String,
+    #[command(flatten)]
+    writing: Writing,
+}
+
+/// Put a skill away: into the archive, or for good
+///
+/// For good, too, every byte stays in the history and `undo` brings the skill back.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  skilldb delete old-notes
+  skilldb delete old-notes --forever --yes")]
+pub(in crate::cli) struct DeleteArgs {
+    /// The skills
+    #[arg(required = true, value_name = "NAME")]
+    names: Vec<String>,
+    /// Remove the folder instead of archiving it
+    #[arg(long)]
+    forever: bool,
+    #[command(flatten)]
+    writing: Writing,
+}
+
+pub(in crate::cli) fn archive(context: &mut Context, args: &ArchiveArgs) -> Result<()> {
+    perform_all(context, &args.writing, &args.names, |skill| {
+        Request::Archive { skill: skill.id }
+    })
+}
+
+pub(in crate::cli) fn restore(context: &mut Context, args: &RestoreArgs) -> Result<()> {
+    let store = context.read()?;
+    let id = archived(context, &store, &args.name)?;
+    drop(store);
+    perform(context, &args.writing, &Request::Restore { skill: id })
+}
+
+/// The archived skill that is meant: exactly this name, never one that only looks like it.
+fn archived(context: &Context, store: &Store, typed: &str) -> Result<i64> {
+    let found = store.archived_named(typed)?;
+    match found.as_slice() {
+        [] => match skill(context, typed) {
+            Ok(skill) => Ok(skill.id),
+            Err(error @ Error::AmbiguousName { .. }) => Err(error),
+            Err(_) => Err(Error::Denied {
+                code: "archived-not-found",
+                message: format!("no archived skill `{typed}`"),
+                hint: Some("`skilldb list --archived` shows what is archived".to_owned()),
+            }),
+        },
+        [only] => Ok(*only),
+        [newest, others @ ..] => {
+            let others: Vec<String> = others.iter().map(|id| format!("`#{id}`")).collect();
+            context.out.warn(&format!(
+                "{} archived skills are named `{typed}`: taking the newest, `#{newest}`; {} stays archived.",
+                others.len() + 1,
+                others.join(", ")
+            ));
+            Ok(*newest)
+        }
+    }
+}
+
+pub(in crate::cli) fn delete(context: &mut Context, args: &DeleteArgs) -> Result<()> {
+    if !args.forever {
+        return perform_all(context, &args.writing, &args.names, |skill| {
+            Request::Archive { skill: skill.id }
+        });
+    }
+    if !args.writing.dry_run {
+        for name in &args.names {
+            let (skill, _) = target(context, name)?;
+            ask(
+                &args.writing,
+                &format!("Remove {}? Its bytes stay in the history.", skill.path),
+            )?;
+        }
+    }
+    perform_all(context, &args.writing, &args.names, |skill| {
+        Request::DeleteForever { skill: skill.id }
+    })
+}

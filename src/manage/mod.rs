@@ -1,0 +1,32 @@
+//! Every way a skill changes: one door that checks, journals, writes, records and can take back.
+
+mod compare;
+mod draft;
+mod execute;
+pub mod gate;
+mod make;
+mod marks;
+mod ownership;
+mod paths;
+mod places;
+mod plan;
+mod planner;
+mod proposals;
+mod recover;
+mod rendered;
+mod request;
+mod revert;
+mod settle;
+mod step;
+mod texts;
+mod undo;
+mod writer;
+
+pub use compare::{Compared, compare, compared};
+pub use marks::Mark;
+pub use ownership::{Policy, Reach, Rule, Verdict, Wish, decide};
+pub use places::archived_at;
+pub use plan::Action;
+pub use recover::{Recovered, mend, recover};
+pub use request::{Bytes, Request, Who};
+pub use writer::{Done, Outcome, Preview, Settings, Writer, preview};

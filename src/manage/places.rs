@@ -1,0 +1,451 @@
+//! Changes to where skills lie: create, archive, restore, delete. The gates that have to look at the disk are here.
+
+use std::path::{Path, PathBuf};
+
+use super::draft::{Draft, content_of, movable_folder, read_tree};
+use super::gate;
+use super::ownership::Reach;
+use super::paths::split;
+use super::plan::{Effect, Part, PartFile};
+use super::step::Step;
+use crate::error::{Error, Result};
+use crate::library::write::{Folder, is_real_folder};
+use crate::library::{ARCHIVE, TreeEntry};
+use crate::store::{RootRow, SkillFacts, Store};
+use crate::time::Timestamp;
+
+fn denied(code: &'static str, message: String, hint: Option<String>) -> Error {
+    Error::Denied {
+        code,
+        message,
+        hint,
+    }
+}
+
+/// A skill that is to be made.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct New<'a> {
+    pub(super) name: &'a str,
+    pub(super) category: Option<&'a str>,
+    pub(super) text: &'a str,
+    pub(super) root: &'a RootRow,
+    /// Who made it, and why we think so.
+    pub(super) origin: (&'a str, &'a str),
+}
+
+/// Makes a skill. Gates one to six; the seventh looks at what was written.
+pub(super) fn create(mut draft: Draft, store: &Store, new: New<'_>) -> Result<Draft> {
+    gate::name(new.name)?;
+    let category = gate::category(new.category)?;
+    gate::frontmatter(new.text, new.name, None)?;
+    gate::size("SKILL.md", new.text, None)?;
+    let rel_path = match category {
+        Some(category) => format!("{category}/{}", new.name),
+        None => new.name.to_owned(),
+    };
+    check_collisions(store, new, category)?;
+    let path = new.root.path.join(&rel_path);
+    let content = content_of(new.text.as_bytes(), None, Some(false));
+    if let Some(hash) = content.hash() {
+        draft.plan.keep(hash, new.text.as_bytes().to_vec());
+    }
+    draft.is_writable = new.root.writable;
+    draft.wishes.push((Reach::Write, None));
+    draft.plan.roots.push(new.root.path.clone());
+    draft.plan.steps.push(Step::Tree {
+        path: path.clone(),
+        before: None,
+        after: Some(vec![TreeEntry {
+            path: "SKILL.md".to_owned(),
+            content: Some(content.clone()),
+        }]),
+        keep: new.root.path.clone(),
+    });
+    draft.plan.parts.push(Part {
+        skill_id: None,
+        name: new.name.to_owned(),
+        title: "created".to_owned(),
+        from: None,
+        to: Some(path),
+        files: vec![PartFile {
+            path: "SKILL.md".to_owned(),
+            before: None,
+            after: Some(content),
+        }],
+        revision_id: None,
+    });
+    draft.plan.effects.push(Effect::Mirror {
+        part: 0,
+        root_id: new.root.id,
+        rel_path,
+        born: Some((new.origin.0.to_owned(), new.origin.1.to_owned())),
+    });
+    Ok(draft)
+}
+
+/// Gate five: nothing anywhere has that name, whatever its case: no skill, no archived one, no category.
+fn check_collisions(store: &Store, new: New<'_>, category: Option<&str>) -> Result<()> {
+    let taken = |by: &str, path: &Path, hint: &str| {
+        denied(
+            "name-taken",
+            format!("`{}` is taken by {by}: {}", new.name, path.display()),
+            Some(hint.to_owned()),
+        )
+    };
+    if let Some(found) = store.name_taken(new.name)? {
+        let hint = match found.by {
+            "a skill" => format!(
+                "change it with `skilldb edit {0}` or `skilldb patch {0}`, or choose another name",
+                new.name
+            ),
+            "an archived skill" => format!(
+                "`skilldb restore {}` brings it back; or choose another name",
+                new.name
+            ),
+            _ => "choose another name".to_owned(),
+        };
+        return Err(taken(found.by, Path::new(&found.path), &hint));
+    }
+    // What was never synced is told by the disk.
+    let mut places: Vec<PathBuf> = store.roots()?.into_iter().map(|root| root.path).collect();
+    if !places.contains(&new.root.path) {
+        places.push(new.root.path.clone());
+    }
+    if let Some(category) = category {
+        let folder = new.root.path.join(category);
+        if folder.join("SKILL.md").symlink_metadata().is_ok() {
+            return Err(denied(
+                "name-taken",
+                format!("the category `{category}` is a skill: {}", folder.display()),
+                Some("choose another category".to_owned()),
+            ));
+        }
+        if let Some(other) = namesake(&new.root.path, category).filter(|other| other != category) {
+            return Err(denied(
+                "name-taken",
+                format!("the category `{category}` differs only in case from `{other}`"),
+                Some(format!(
+                    "choose another category, or rename the folder `{other}`"
+                )),
+            ));
+        }
+        places.push(folder);
+    }
+    for place in places {
+        if let Some(found) = namesake(&place, new.name) {
+            return Err(taken(
+                "something that lies there already",
+                &place.join(found),
+                "choose another name, or `skilldb sync` first",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The entry of a folder that has this name, whatever its case.
+fn namesake(folder: &Path, name: &str) -> Option<String> {
+    // The one look-up that is certain, also where a folder may not be listed.
+    if folder.join(name).symlink_metadata().is_ok() {
+        return Some(name.to_owned());
+    }
+    let lower = name.to_lowercase();
+    std::fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .find(|entry| entry.to_lowercase() == lower)
+}
+
+/// Puts a skill into the archive of its root, in the folders it lies in.
+pub(super) fn archive(
+    mut draft: Draft,
+    facts: &SkillFacts,
+    now: Timestamp,
+    why: &str,
+) -> Result<Draft> {
+    if facts.state == "archived" {
+        return Err(denied(
+            "archived-already",
+            format!("`{}` is archived already", facts.name),
+            Some(format!("`skilldb restore '#{}'` brings it back", facts.id)),
+        ));
+    }
+    let from = movable_folder(facts)?;
+    let to = free_place(&facts.root.join(ARCHIVE).join(&facts.rel_path), now);
+    let Ok(rel_path) = to.strip_prefix(&facts.root) else {
+        return Err(denied(
+            "path-escapes",
+            format!("{} leaves the root", to.display()),
+            None,
+        ));
+    };
+    let rel_path = rel_path.to_string_lossy().into_owned();
+    let part = move_skill(
+        &mut draft,
+        facts,
+        (from, &to),
+        ("archived".to_owned(), Reach::Remove),
+        &rel_path,
+    )?;
+    draft.plan.effects.push(Effect::State {
+        skill_id: facts.id,
+        to: "archived".to_owned(),
+        reason: why.to_owned(),
+    });
+    draft.plan.effects.push(Effect::ArchivedFrom {
+        skill_id: facts.id,
+        from: Some(facts.rel_path.clone()),
+    });
+    draft.add_mirror(part, facts.root_id, &rel_path);
+    Ok(draft)
+}
+
+/// Two archives of one name both stay: the later one has the time in its name.
+fn free_place(wanted: &Path, now: Timestamp) -> PathBuf {
+    if wanted.symlink_metadata().is_err() {
+        return wanted.to_path_buf();
+    }
+    let name = wanted
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let stamp: String = now
+        .to_string()
+        .chars()
+        .filter(char::is_ascii_digit)
+        .take(14)
+        .collect();
+    let numbered =
+        std::iter::once(String::new()).chain((2..).map(|number: u32| format!("-{number}")));
+    numbered
+        .map(|number| wanted.with_file_name(format!("{name}-{stamp}{number}")))
+        .find(|path| path.symlink_metadata().is_err())
+        .unwrap_or_else(|| wanted.to_path_buf())
+}
+
+/// Brings a skill back to where it lay.
+pub(super) fn restore(mut draft: Draft, store: &Store, facts: &SkillFacts) -> Result<Draft> {
+    if facts.state != "archived" {
+        return Err(denied(
+            "not-archived",
+            format!("`{}` is not archived", facts.name),
+            Some("`skilldb list --archived` shows what is".to_owned()),
+        ));
+    }
+    let from = movable_folder(facts)?;
+    let rel_path = home_of(facts);
+    let to = facts.root.join(&rel_path);
+    is_taken(store, facts, &to)?;
+    let part = move_skill(
+        &mut draft,
+        facts,
+        (from, &to),
+        ("restored".to_owned(), Reach::Write),
+        &rel_path,
+    )?;
+    draft.plan.effects.push(Effect::State {
+        skill_id: facts.id,
+        to: "active".to_owned(),
+        reason: "restored".to_owned(),
+    });
+    draft.plan.effects.push(Effect::ArchivedFrom {
+        skill_id: facts.id,
+        from: None,
+    });
+    draft.add_mirror(part, facts.root_id, &rel_path);
+    Ok(draft)
+}
+
+/// Refuses a place for a skill where something lies already, or where a live skill has its name.
+///
+/// # Errors
+/// [`Error::Denied`].
+pub(super) fn is_taken(store: &Store, facts: &SkillFacts, to: &Path) -> Result<()> {
+    let no = |why: String, hint: &str| {
+        denied(
+            "name-taken",
+            format!("`{}` cannot go there: {why}", facts.name),
+            Some(format!("{hint}; nothing was overwritten")),
+        )
+    };
+    let (parent, name) = split(to)?;
+    let taken = namesake(parent, name).map(|found| parent.join(found));
+    if let Some(found) = taken.filter(|found| *found != facts.path()) {
+        return Err(no(
+            format!("something lies at {}", found.display()),
+            "rename or archive what lies there first",
+        ));
+    }
+    if let Some(category) = nearest_skill(&facts.root, to) {
+        return Err(no(
+            format!("its category {} is a skill now", category.display()),
+            "move that skill first",
+        ));
+    }
+    let is_archive = to
+        .strip_prefix(&facts.root)
+        .is_ok_and(|path| path.starts_with(ARCHIVE));
+    if let Some(path) = store
+        .live_named(&facts.name, facts.id)?
+        .filter(|_| !is_archive)
+    {
+        return Err(no(
+            format!("a live skill has its name: {path}"),
+            "rename or archive that one first",
+        ));
+    }
+    Ok(())
+}
+
+/// Where an archived skill lay: as noted, else as its place in the archive tells. An archive made by others may
+/// have the time of archiving in the folder's name.
+pub(super) fn home_of(facts: &SkillFacts) -> String {
+    if let Some(from) = &facts.archived_from {
+        return from.clone();
+    }
+    let parts: Vec<&str> = facts
+        .rel_path
+        .split('/')
+        .filter(|part| *part != ARCHIVE)
+        .collect();
+    let Some((last, category)) = parts.split_last() else {
+        return facts.name.clone();
+    };
+    let mut parts: Vec<&str> = category.to_vec();
+    parts.push(archived_at(last).map_or(*last, |(name, _)| name));
+    parts.join("/")
+}
+
+/// Splits `notes-20260305180000` into the name and the time; `None` when it has no such end.
+#[must_use]
+pub fn archived_at(folder: &str) -> Option<(&str, String)> {
+    let (name, stamp) = folder.rsplit_once('-')?;
+    let is_stamp = stamp.len() == 14 && stamp.bytes().all(|byte| byte.is_ascii_digit());
+    let part = |range| stamp.get(range).unwrap_or_default();
+    let time = || {
+        format!(
+            "{}-{}-{}T{}:{}:{}.000Z",
+            part(0..4),
+            part(4..6),
+            part(6..8),
+            part(8..10),
+            part(10..12),
+            part(12..14)
+        )
+    };
+    (is_stamp && !name.is_empty()).then(|| (name, time()))
+}
+
+/// A folder on the way from the root to `path` that is a skill itself.
+fn nearest_skill(root: &Path, path: &Path) -> Option<PathBuf> {
+    path.ancestors()
+        .skip(1)
+        .take_while(|folder| *folder != root && folder.starts_with(root))
+        .find(|folder| folder.join("SKILL.md").symlink_metadata().is_ok())
+        .map(Path::to_path_buf)
+}
+
+/// Adds the step that moves a whole skill; returns the number of its part.
+pub(super) fn move_skill(
+    draft: &mut Draft,
+    facts: &SkillFacts,
+    (from, to): (PathBuf, &Path),
+    (title, reach): (String, Reach),
+    rel_path: &str,
+) -> Result<usize> {
+    let (parent, name) = split(&from)?;
+    let folder = Folder::open(parent).map_err(Error::io("open", parent))?;
+    let id = folder
+        .identity(name)
+        .map_err(Error::io("read", &from))?
+        .unwrap_or_default();
+    let part = draft.add_skill(facts, title, reach);
+    if let Some(part) = draft.plan.parts.get_mut(part) {
+        part.from = Some(from.clone());
+        part.to = Some(to.to_path_buf());
+    }
+    draft.plan.steps.push(Step::Move {
+        from,
+        to: to.to_path_buf(),
+        id,
+        keep: facts.root.clone(),
+        keep_to: facts.root.clone(),
+    });
+    draft.plan.effects.push(Effect::Place {
+        skill_id: facts.id,
+        root_id: facts.root_id,
+        rel_path: rel_path.to_owned(),
+    });
+    Ok(part)
+}
+
+/// Removes a skill, live or archived. Every byte of it is in the history before it goes.
+pub(super) fn delete_forever(mut draft: Draft, facts: &SkillFacts) -> Result<Draft> {
+    let path = movable_folder(facts)?;
+    if !is_real_folder(&path) {
+        return Err(denied(
+            "skill-gone",
+            format!("{} is not there any more", path.display()),
+            None,
+        ));
+    }
+    let entries = read_tree(&mut draft.plan, &path)?;
+    let inner: Vec<&str> = entries
+        .iter()
+        .filter_map(|entry| entry.path.strip_suffix("/SKILL.md"))
+        .collect();
+    if !inner.is_empty() {
+        draft
+            .notes
+            .push(format!("skills inside it go with it: {}", inner.join(", ")));
+    }
+    let part = draft.add_skill(facts, "removed".to_owned(), Reach::RemoveForGood);
+    if let Some(part) = draft.plan.parts.get_mut(part) {
+        part.from = Some(path.clone());
+        part.files = files_of(&entries, true);
+    }
+    draft.plan.steps.push(Step::Tree {
+        path,
+        before: Some(entries),
+        after: None,
+        keep: facts.root.clone(),
+    });
+    draft.plan.effects.push(Effect::End { skill_id: facts.id });
+    Ok(draft)
+}
+
+/// What the history says about the files of a folder that goes, or comes.
+pub(super) fn files_of(entries: &[TreeEntry], goes: bool) -> Vec<PartFile> {
+    entries
+        .iter()
+        .filter_map(|entry| {
+            let content = entry.content.clone()?;
+            let (before, after) = if goes {
+                (Some(content), None)
+            } else {
+                (None, Some(content))
+            };
+            Some(PartFile {
+                path: entry.path.clone(),
+                before,
+                after,
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_archiving_is_read_off_the_folder() {
+        assert_eq!(
+            archived_at("notes-20260305180000"),
+            Some(("notes", "2026-03-05T18:00:00.000Z".to_owned()))
+        );
+        assert_eq!(archived_at("notes-2026"), None);
+        assert_eq!(archived_at("20260305180000"), None);
+    }
+}

@@ -1,0 +1,160 @@
+//! From a request to a plan: looks up what it is about and asks the planner of its kind.
+
+use std::path::Path;
+
+use super::draft::Draft;
+use super::places::{self, New};
+use super::request::{Request, Who};
+use super::texts::{self, Patching};
+use super::undo::{self, Undoing};
+use super::writer::Settings;
+use crate::error::{Error, Result};
+use crate::patch;
+use crate::store::{Actor, RootRow, SkillFacts, Store};
+
+/// Plans requests on what the store knows now. Writes nothing.
+pub(super) struct Planner<'a> {
+    store: &'a Store,
+    settings: &'a Settings,
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn new(store: &'a Store, settings: &'a Settings) -> Self {
+        Self { store, settings }
+    }
+
+    pub(super) fn draft(&self, who: &Who, request: &Request, token: String) -> Result<Draft> {
+        let draft = Draft::new(request.action(), who.actor, token);
+        match request {
+            Request::Create {
+                name,
+                category,
+                text,
+                root,
+            } => {
+                let root = self.root(root)?;
+                let origin = origin_of(who);
+                let new = New {
+                    name,
+                    category: category.as_deref(),
+                    text,
+                    root: &root,
+                    origin: (origin.0, &origin.1),
+                };
+                places::create(draft, self.store, new)
+            }
+            Request::Edit { skill, text, base } => {
+                texts::edit(draft, &self.live(*skill)?, text, base.as_deref())
+            }
+            Request::Patch {
+                skill,
+                file,
+                find,
+                replace,
+                all,
+                base,
+            } => {
+                let asked = Patching {
+                    file: file.as_deref(),
+                    find,
+                    replace,
+                    reach: if *all {
+                        patch::Reach::All
+                    } else {
+                        patch::Reach::One
+                    },
+                    base: base.as_deref(),
+                };
+                texts::patch(draft, &self.live(*skill)?, asked)
+            }
+            Request::Write {
+                skill,
+                file,
+                content,
+                executable,
+                base,
+            } => {
+                let facts = self.live(*skill)?;
+                texts::write(draft, &facts, (file, content), *executable, base.as_deref())
+            }
+            Request::RemoveFile { skill, file, base } => {
+                texts::remove(draft, &self.live(*skill)?, file, base.as_deref())
+            }
+            Request::Archive { skill } => {
+                let why = who.reason.as_deref().unwrap_or("archived by hand");
+                places::archive(draft, &self.live(*skill)?, self.settings.now, why)
+            }
+            Request::Restore { skill } => places::restore(draft, self.store, &self.live(*skill)?),
+            Request::DeleteForever { skill } => places::delete_forever(draft, &self.live(*skill)?),
+            Request::Undo { change } => self.undo(draft, *change),
+        }
+    }
+
+    fn undo(&self, draft: Draft, change: i64) -> Result<Draft> {
+        let change = self.store.change(change)?;
+        let mut facts = Vec::new();
+        for id in change.parts.iter().filter_map(|part| part.skill) {
+            facts.push(self.store.skill_facts(id)?);
+        }
+        undo::undo(
+            draft,
+            &Undoing {
+                store: self.store,
+                change: &change,
+                facts: &facts,
+            },
+        )
+    }
+
+    /// A skill whose life goes on.
+    fn live(&self, id: i64) -> Result<SkillFacts> {
+        let facts = self.store.skill_facts(id)?;
+        if facts.has_ended {
+            return Err(Error::Denied {
+                code: "skill-gone",
+                message: format!("`{}` was removed", facts.name),
+                hint: Some(format!(
+                    "`skilldb log '#{id}'` shows the change; undoing it brings it back"
+                )),
+            });
+        }
+        Ok(facts)
+    }
+
+    /// The root a new skill belongs into: one of the library, or one the configuration names.
+    fn root(&self, path: &Path) -> Result<RootRow> {
+        let known = self
+            .store
+            .roots()?
+            .into_iter()
+            .find(|root| root.path == path);
+        let configured = || {
+            self.settings
+                .roots
+                .iter()
+                .find(|root| root.path == path)
+                .cloned()
+        };
+        known.or_else(configured).ok_or_else(|| Error::UnknownRoot {
+            path: path.to_path_buf(),
+        })
+    }
+}
+
+/// Who a new skill belongs to, and why we think so.
+fn origin_of(who: &Who) -> (&'static str, String) {
+    let origin = match who.actor {
+        Actor::User => "user",
+        Actor::Agent | Actor::BackgroundReview | Actor::Curator => "agent",
+    };
+    let session = who
+        .session
+        .as_ref()
+        .map(|session| format!(" in session {session}"));
+    let evidence = format!(
+        "created through skilldb by {}{}",
+        who.actor.as_str(),
+        session.unwrap_or_default()
+    );
+    (origin, evidence)
+}

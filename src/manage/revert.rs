@@ -1,0 +1,170 @@
+//! What one file has to say after a change is taken back.
+
+use std::path::Path;
+
+use super::draft::{Draft, Side, read_entry};
+use super::gate;
+use super::texts::folder_name;
+use super::undo::{Undoing, denied};
+use crate::diff;
+use crate::error::{Error, Result};
+use crate::hash::hash_of;
+use crate::library::Content;
+use crate::store::{ChangePart, ChangedFile, Held, SkillFacts, Store};
+
+/// What each file of a part says now, and what it shall say. Files that say it already are left out.
+pub(super) fn reverted(
+    draft: &mut Draft,
+    asked: &Undoing<'_>,
+    part: &ChangePart,
+    (facts, folder): (&SkillFacts, &Path),
+) -> Result<Vec<(String, Side, Side)>> {
+    let mut files = Vec::new();
+    for file in part.files.iter().filter(|file| file.moved_from.is_none()) {
+        let is_skill_file = file.path == facts.file_name;
+        if is_skill_file && file.before.is_nothing() {
+            return Err(denied(
+                "nothing-to-undo",
+                format!(
+                    "change {} noted `{}` when it was first seen; what it said before is not known",
+                    asked.change.id, facts.name
+                ),
+                Some(format!("`skilldb archive {}` puts it away", facts.name)),
+            ));
+        }
+        match reverted_file(
+            asked,
+            file,
+            (&folder.join(&file.path), Some((facts, folder))),
+        )? {
+            Some((before, after)) => {
+                if is_skill_file && let (Some((_, old)), Some((_, new))) = (&before, &after) {
+                    check_merged(file, facts, part, (old, new))?;
+                }
+                files.push((file.path.clone(), before, after));
+            }
+            None => draft
+                .notes
+                .push(format!("{} says already what it said before", file.path)),
+        }
+    }
+    Ok(files)
+}
+
+/// A text that stood there once may come back whatever it says; what was merged has to be fit.
+fn check_merged(
+    file: &ChangedFile,
+    facts: &SkillFacts,
+    part: &ChangePart,
+    (old, new): (&[u8], &[u8]),
+) -> Result<()> {
+    let hash = hash_of(new);
+    if file.before.hash.as_deref() == Some(hash.as_str()) {
+        return Ok(());
+    }
+    let (Ok(old), Ok(new)) = (std::str::from_utf8(old), std::str::from_utf8(new)) else {
+        return Ok(());
+    };
+    let folder = part
+        .from
+        .as_deref()
+        .and_then(|from| from.rsplit('/').next());
+    gate::frontmatter(new, folder.unwrap_or_else(|| folder_name(facts)), Some(old))
+}
+
+/// What a file says now and what it shall say; `None` when it says that already.
+pub(super) fn reverted_file(
+    asked: &Undoing<'_>,
+    file: &ChangedFile,
+    (path, skill): (&Path, Option<(&SkillFacts, &Path)>),
+) -> Result<Option<(Side, Side)>> {
+    let current = match skill {
+        Some((_, folder)) => read_entry(folder, &file.path)?,
+        None => read_outside(path)?,
+    };
+    let found = current.as_ref().map(|(content, _)| content);
+    let mode = found.and_then(Content::mode);
+    if is(&file.before, found) {
+        return Ok(None);
+    }
+    if is(&file.after, found) {
+        let before = held(asked.store, &file.before, mode)?;
+        return Ok(Some((current, before)));
+    }
+    let clash = |clashes| -> Result<Error> {
+        let later = match skill {
+            Some((facts, _)) => asked
+                .store
+                .later_changes(facts.id, &file.path, asked.change.id)?,
+            None => Vec::new(),
+        };
+        Ok(Error::Clash {
+            path: path.to_path_buf(),
+            change: asked.change.id,
+            later,
+            clashes,
+        })
+    };
+    let base = held(asked.store, &file.after, mode)?;
+    let theirs = held(asked.store, &file.before, mode)?;
+    let text = |side: &Side| match side {
+        Some((Content::File { .. }, bytes)) => String::from_utf8(bytes.clone()).ok(),
+        Some((Content::Link { .. }, _)) | None => None,
+    };
+    let (Some(base), Some(ours), Some(theirs)) = (text(&base), text(&current), text(&theirs))
+    else {
+        return Err(clash(Vec::new())?);
+    };
+    match diff::merge(&base, &ours, &theirs) {
+        Ok(merged) if merged == ours => Ok(None),
+        Ok(merged) => {
+            let bytes = merged.into_bytes();
+            let content = Content::File {
+                hash: hash_of(&bytes),
+                mode: mode.unwrap_or(0o644),
+            };
+            Ok(Some((current, Some((content, bytes)))))
+        }
+        Err(clashes) => Err(clash(clashes)?),
+    }
+}
+
+/// What a file outside of skills says.
+pub(super) fn read_outside(path: &Path) -> Result<Side> {
+    let (Some(folder), Some(name)) = (
+        path.parent(),
+        path.file_name().and_then(|name| name.to_str()),
+    ) else {
+        return Ok(None);
+    };
+    read_entry(folder, name)
+}
+
+/// Whether what is found is what was held.
+pub(super) fn is(held: &Held, found: Option<&Content>) -> bool {
+    match found {
+        None => held.is_nothing(),
+        Some(Content::File { hash, .. }) => held.hash.as_deref() == Some(hash),
+        Some(Content::Link { target }) => {
+            held.link.as_deref() == Some(target) && held.hash.is_none()
+        }
+    }
+}
+
+/// What was held, with its bytes. Where the history knows no permissions those of today count.
+pub(super) fn held(store: &Store, held: &Held, mode: Option<u32>) -> Result<Side> {
+    if let Some(hash) = &held.hash {
+        let bytes = store
+            .bytes(hash)?
+            .ok_or_else(|| Error::NotKept { hash: hash.clone() })?;
+        let content = Content::File {
+            hash: hash.clone(),
+            mode: held.mode.or(mode).unwrap_or(0o644),
+        };
+        return Ok(Some((content, bytes)));
+    }
+    Ok(held
+        .link
+        .clone()
+        .map(|target| (Content::Link { target }, Vec::new())))
+}

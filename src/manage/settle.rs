@@ -1,0 +1,157 @@
+//! Brings the rows up to what a change did on disk.
+
+use super::plan::{Effect, Part, Plan};
+use crate::error::Result;
+use crate::library::Content;
+use crate::stop;
+use crate::store::{Ending, Place, RootRow, Store, Tx};
+use crate::sync::{self, Seen};
+use crate::time::Timestamp;
+
+/// Brings the rows up to what the files say now, and the change to its end.
+pub(super) fn settle(store: &mut Store, plan: &Plan, change_id: i64, now: Timestamp) -> Result<()> {
+    stop::point();
+    let roots = store.roots()?;
+    let mut seen: Vec<Option<Seen>> = Vec::with_capacity(plan.effects.len());
+    for effect in &plan.effects {
+        seen.push(match effect {
+            Effect::Mirror {
+                root_id, rel_path, ..
+            } => match root_of(&roots, *root_id) {
+                Some(root) => sync::look(&root.path, rel_path)?,
+                None => None,
+            },
+            _ => None,
+        });
+    }
+    store.append(|tx| {
+        for (effect, seen) in plan.effects.iter().zip(&seen) {
+            apply(tx, plan, change_id, &roots, (effect, seen.as_ref()), now)?;
+        }
+        tx.raise_generation()?;
+        tx.mark_link_due()?;
+        tx.settle_change(change_id, Ending::Applied)
+    })?;
+    stop::point();
+    Ok(())
+}
+
+fn root_of(roots: &[RootRow], id: i64) -> Option<&RootRow> {
+    roots.iter().find(|root| root.id == id)
+}
+
+fn apply(
+    tx: &Tx<'_>,
+    plan: &Plan,
+    change_id: i64,
+    roots: &[RootRow],
+    (effect, seen): (&Effect, Option<&Seen>),
+    now: Timestamp,
+) -> Result<()> {
+    match effect {
+        Effect::Mirror {
+            part,
+            root_id,
+            born,
+            ..
+        } => {
+            let (Some(part), Some(root), Some(seen)) =
+                (plan.parts.get(*part), root_of(roots, *root_id), seen)
+            else {
+                // Gone since: the next sync tells of that.
+                return Ok(());
+            };
+            mirror(tx, root, part, (seen, born.as_ref()), now)
+        }
+        Effect::Place {
+            skill_id,
+            root_id,
+            rel_path,
+        } => {
+            tx.forget_place(*skill_id)?;
+            tx.move_skill(
+                *skill_id,
+                Place {
+                    root_id: *root_id,
+                    rel_path,
+                },
+            )
+        }
+        Effect::State {
+            skill_id,
+            to,
+            reason,
+        } => {
+            let from = tx.state_of(*skill_id)?;
+            if from == *to {
+                return Ok(());
+            }
+            tx.transition_in(change_id, &plan.actor, *skill_id, (&from, to), reason, now)
+        }
+        Effect::ArchivedFrom { skill_id, from } => {
+            tx.note_archived(*skill_id, from.as_deref(), now)
+        }
+        Effect::End { skill_id } => {
+            tx.forget_place(*skill_id)?;
+            tx.end_skill(*skill_id, now)
+        }
+        Effect::Revive {
+            skill_id,
+            root_id,
+            rel_path,
+        } => {
+            tx.revive_skill(*skill_id)?;
+            tx.move_skill(
+                *skill_id,
+                Place {
+                    root_id: *root_id,
+                    rel_path,
+                },
+            )
+        }
+        Effect::Protect { skill_id } => tx.mark_edited_by_hand(*skill_id, now),
+    }
+}
+
+fn mirror(
+    tx: &Tx<'_>,
+    root: &RootRow,
+    part: &Part,
+    (seen, born): (&Seen, Option<&(String, String)>),
+    now: Timestamp,
+) -> Result<()> {
+    let skill_id = match (part.skill_id, born) {
+        (Some(skill_id), _) => {
+            sync::mirror(tx, root, seen, skill_id)?;
+            skill_id
+        }
+        (None, Some((origin, evidence))) => {
+            let skill_id = sync::mirror_new(tx, root, seen, (origin, evidence), now)?;
+            if let Some(revision_id) = part.revision_id {
+                tx.name_part(revision_id, skill_id)?;
+            }
+            skill_id
+        }
+        (None, None) => return Ok(()),
+    };
+    for file in part.files.iter().filter(|file| !file.path.starts_with('/')) {
+        let hash = file.after.as_ref().and_then(Content::hash);
+        sync::note_kept(tx, seen, skill_id, &file.path, hash)?;
+    }
+    // Somebody was at it in the very moment: the difference is theirs, and the next sync keeps it.
+    if differs(part, seen) {
+        tx.mark_edited_by_hand(skill_id, now)?;
+        tx.queue_capture(skill_id)?;
+    }
+    Ok(())
+}
+
+/// Whether the skill file says something else than what was written.
+fn differs(part: &Part, seen: &Seen) -> bool {
+    let name = seen.unit().skill_entry().map(|entry| entry.name.as_str());
+    let written = part
+        .files
+        .iter()
+        .find(|file| Some(file.path.as_str()) == name);
+    written.is_some_and(|file| file.after.as_ref().and_then(Content::hash) != seen.content_hash())
+}

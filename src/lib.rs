@@ -20,6 +20,7 @@ pub mod hash;
 pub mod library;
 pub mod manage;
 pub mod patch;
+pub mod references;
 pub mod share;
 pub mod skill;
 pub mod stop;

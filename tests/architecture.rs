@@ -112,13 +112,14 @@ fn assert_only_in(rule: &str, words: &[&str], is_allowed: impl Fn(&Source) -> bo
 }
 
 /// What each module may use of the crate, besides itself.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("skill", &[]),
     ("time", &[]),
     ("hash", &[]),
     ("stop", &[]),
     ("patch", &[]),
     ("diff", &[]),
+    ("references", &[]),
     // `Candidate` alone: the forms in which an ambiguous name can be said.
     ("error", &["diff", "patch", "store"]),
     ("store", &["error", "hash", "stop", "time"]),
@@ -137,7 +138,17 @@ const ARROWS: [(&str, &[&str]); 18] = [
     (
         "manage",
         &[
-            "diff", "error", "guard", "hash", "library", "patch", "skill", "stop", "store", "sync",
+            "diff",
+            "error",
+            "guard",
+            "hash",
+            "library",
+            "patch",
+            "references",
+            "skill",
+            "stop",
+            "store",
+            "sync",
             "time",
         ],
     ),
@@ -148,8 +159,21 @@ const ARROWS: [(&str, &[&str]); 18] = [
     (
         "cli",
         &[
-            "config", "diff", "error", "hash", "library", "manage", "patch", "share", "skill",
-            "store", "sync", "time", "usage", "validate",
+            "config",
+            "diff",
+            "error",
+            "hash",
+            "library",
+            "manage",
+            "patch",
+            "references",
+            "share",
+            "skill",
+            "store",
+            "sync",
+            "time",
+            "usage",
+            "validate",
         ],
     ),
     ("main", &["cli"]),

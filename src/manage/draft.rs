@@ -96,15 +96,7 @@ impl Draft {
         before: Side,
         after: Side,
     ) {
-        let mut keep = |side: Side| {
-            side.map(|(content, bytes)| {
-                if let Some(hash) = content.hash() {
-                    self.plan.keep(hash, bytes);
-                }
-                content
-            })
-        };
-        let (before, after) = (keep(before), keep(after));
+        let (before, after) = self.keep_both(before, after);
         self.plan.steps.push(Step::File {
             path: folder.join(path),
             before: before.clone(),
@@ -118,6 +110,23 @@ impl Draft {
                 after,
             });
         }
+    }
+
+    /// Keeps the bytes of both sides.
+    pub(super) fn keep_both(
+        &mut self,
+        before: Side,
+        after: Side,
+    ) -> (Option<Content>, Option<Content>) {
+        let mut keep = |side: Side| {
+            side.map(|(content, bytes)| {
+                if let Some(hash) = content.hash() {
+                    self.plan.keep(hash, bytes);
+                }
+                content
+            })
+        };
+        (keep(before), keep(after))
     }
 
     /// Adds a file outside of skills that is rewritten.

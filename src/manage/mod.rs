@@ -13,6 +13,7 @@ mod plan;
 mod planner;
 mod proposals;
 mod recover;
+mod rename;
 mod rendered;
 mod request;
 mod revert;

@@ -43,7 +43,7 @@ pub(super) fn create(mut draft: Draft, store: &Store, new: New<'_>) -> Result<Dr
         Some(category) => format!("{category}/{}", new.name),
         None => new.name.to_owned(),
     };
-    check_collisions(store, new, category)?;
+    check_collisions(store, (new.name, category), &new.root.path, None)?;
     let path = new.root.path.join(&rel_path);
     let content = content_of(new.text.as_bytes(), None, Some(false));
     if let Some(hash) = content.hash() {
@@ -84,23 +84,31 @@ pub(super) fn create(mut draft: Draft, store: &Store, new: New<'_>) -> Result<Dr
 }
 
 /// Gate five: nothing anywhere has that name, whatever its case: no skill, no archived one, no category.
-fn check_collisions(store: &Store, new: New<'_>, category: Option<&str>) -> Result<()> {
+///
+/// # Errors
+/// [`Error::Denied`].
+pub(super) fn check_collisions(
+    store: &Store,
+    (name, category): (&str, Option<&str>),
+    root: &Path,
+    own: Option<&SkillFacts>,
+) -> Result<()> {
     let taken = |by: &str, path: &Path, hint: &str| {
         denied(
             "name-taken",
-            format!("`{}` is taken by {by}: {}", new.name, path.display()),
+            format!("`{}` is taken by {by}: {}", name, path.display()),
             Some(hint.to_owned()),
         )
     };
-    if let Some(found) = store.name_taken(new.name)? {
+    if let Some(found) = store.name_taken(name, own.map(|own| own.id))? {
         let hint = match found.by {
             "a skill" => format!(
                 "change it with `skilldb edit {0}` or `skilldb patch {0}`, or choose another name",
-                new.name
+                name
             ),
             "an archived skill" => format!(
                 "`skilldb restore {}` brings it back; or choose another name",
-                new.name
+                name
             ),
             _ => "choose another name".to_owned(),
         };
@@ -108,11 +116,11 @@ fn check_collisions(store: &Store, new: New<'_>, category: Option<&str>) -> Resu
     }
     // What was never synced is told by the disk.
     let mut places: Vec<PathBuf> = store.roots()?.into_iter().map(|root| root.path).collect();
-    if !places.contains(&new.root.path) {
-        places.push(new.root.path.clone());
+    if !places.iter().any(|place| place == root) {
+        places.push(root.to_path_buf());
     }
     if let Some(category) = category {
-        let folder = new.root.path.join(category);
+        let folder = root.join(category);
         if folder.join("SKILL.md").symlink_metadata().is_ok() {
             return Err(denied(
                 "name-taken",
@@ -120,7 +128,7 @@ fn check_collisions(store: &Store, new: New<'_>, category: Option<&str>) -> Resu
                 Some("choose another category".to_owned()),
             ));
         }
-        if let Some(other) = namesake(&new.root.path, category).filter(|other| other != category) {
+        if let Some(other) = namesake(root, category).filter(|other| other != category) {
             return Err(denied(
                 "name-taken",
                 format!("the category `{category}` differs only in case from `{other}`"),
@@ -132,10 +140,12 @@ fn check_collisions(store: &Store, new: New<'_>, category: Option<&str>) -> Resu
         places.push(folder);
     }
     for place in places {
-        if let Some(found) = namesake(&place, new.name) {
+        let found = namesake(&place, name).map(|found| place.join(found));
+        let is_own = |found: &PathBuf| own.is_some_and(|own| *found == own.path());
+        if let Some(found) = found.filter(|found| !is_own(found)) {
             return Err(taken(
                 "something that lies there already",
-                &place.join(found),
+                &found,
                 "choose another name, or `skilldb sync` first",
             ));
         }
@@ -346,7 +356,7 @@ fn nearest_skill(root: &Path, path: &Path) -> Option<PathBuf> {
         .map(Path::to_path_buf)
 }
 
-/// Adds the step that moves a whole skill; returns the number of its part.
+/// Adds the part and the step of a skill that moves; returns the number of its part.
 pub(super) fn move_skill(
     draft: &mut Draft,
     facts: &SkillFacts,
@@ -354,13 +364,25 @@ pub(super) fn move_skill(
     (title, reach): (String, Reach),
     rel_path: &str,
 ) -> Result<usize> {
+    let part = draft.add_skill(facts, title, reach);
+    add_move(draft, facts, part, (from, to), rel_path)?;
+    Ok(part)
+}
+
+/// Adds the step that moves a whole skill.
+pub(super) fn add_move(
+    draft: &mut Draft,
+    facts: &SkillFacts,
+    part: usize,
+    (from, to): (PathBuf, &Path),
+    rel_path: &str,
+) -> Result<()> {
     let (parent, name) = split(&from)?;
     let folder = Folder::open(parent).map_err(Error::io("open", parent))?;
     let id = folder
         .identity(name)
         .map_err(Error::io("read", &from))?
         .unwrap_or_default();
-    let part = draft.add_skill(facts, title, reach);
     if let Some(part) = draft.plan.parts.get_mut(part) {
         part.from = Some(from.clone());
         part.to = Some(to.to_path_buf());
@@ -377,7 +399,7 @@ pub(super) fn move_skill(
         root_id: facts.root_id,
         rel_path: rel_path.to_owned(),
     });
-    Ok(part)
+    Ok(())
 }
 
 /// Removes a skill, live or archived. Every byte of it is in the history before it goes.

@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use super::draft::Draft;
+use super::ownership::{Reach, Verdict, Wish, decide};
 use super::places::{self, New};
+use super::plan::Action;
+use super::rename::{self, Renaming};
 use super::request::{Request, Who};
 use super::texts::{self, Patching};
 use super::undo::{self, Undoing};
@@ -80,6 +83,16 @@ impl<'a> Planner<'a> {
             Request::RemoveFile { skill, file, base } => {
                 texts::remove(draft, &self.live(*skill)?, file, base.as_deref())
             }
+            Request::Rename { skill, to } => {
+                let may_write = |other: &SkillFacts| self.may_write(who, other);
+                let asked = Renaming {
+                    store: self.store,
+                    to,
+                    automations: &self.settings.automations,
+                    may_write: &may_write,
+                };
+                rename::rename(draft, &self.live(*skill)?, &asked)
+            }
             Request::Archive { skill } => {
                 let why = who.reason.as_deref().unwrap_or("archived by hand");
                 places::archive(draft, &self.live(*skill)?, self.settings.now, why)
@@ -87,6 +100,23 @@ impl<'a> Planner<'a> {
             Request::Restore { skill } => places::restore(draft, self.store, &self.live(*skill)?),
             Request::DeleteForever { skill } => places::delete_forever(draft, &self.live(*skill)?),
             Request::Undo { change } => self.undo(draft, *change),
+        }
+    }
+
+    /// Whether a name in another skill may be rewritten without asking anybody.
+    fn may_write(&self, who: &Who, other: &SkillFacts) -> std::result::Result<(), String> {
+        let wish = Wish {
+            actor: who.actor,
+            action: Action::Rename,
+            reach: Reach::Write,
+            skill: Some(other),
+            is_writable: other.is_writable,
+        };
+        match decide(wish, &self.settings.policy) {
+            Verdict::Allow => Ok(()),
+            // The rename as a whole is asked for then.
+            Verdict::Propose(_) => Ok(()),
+            Verdict::Refuse { why, .. } => Err(why),
         }
     }
 

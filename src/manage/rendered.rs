@@ -1,8 +1,9 @@
 //! What a plan would do, as people read it.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
-use super::plan::Plan;
+use super::plan::{Part, Plan};
 use super::step::Step;
 use crate::diff;
 use crate::error::{Error, Result};
@@ -23,7 +24,7 @@ pub(super) fn diff(store: &Store, plan: &Plan) -> Result<String> {
                 after,
                 keep,
             } => {
-                let name = path.strip_prefix(keep).unwrap_or(path).to_string_lossy();
+                let name = shown(path, keep, plan);
                 text.push_str(&between(
                     store,
                     plan,
@@ -43,8 +44,9 @@ pub(super) fn diff(store: &Store, plan: &Plan) -> Result<String> {
                     "removed folder"
                 };
                 let _ = writeln!(text, "{word} {}", path.display());
+                let folder = path.file_name().unwrap_or_default().to_string_lossy();
                 for entry in before.iter().chain(after).flatten() {
-                    text.push_str(&whole(store, plan, entry, after.is_some())?);
+                    text.push_str(&whole(store, plan, (&folder, entry), after.is_some())?);
                 }
             }
             Step::Move { from, to, .. } => {
@@ -60,13 +62,31 @@ pub(super) fn diff(store: &Store, plan: &Plan) -> Result<String> {
     Ok(text)
 }
 
-fn whole(store: &Store, plan: &Plan, entry: &TreeEntry, comes: bool) -> Result<String> {
+/// What a file is called in a diff: with its skill's folder before it, or its whole path outside of skills.
+fn shown(path: &Path, folder: &Path, plan: &Plan) -> String {
+    let whole = path.to_string_lossy();
+    let is_outside =
+        |part: &Part| part.skill_id.is_none() && part.files.iter().any(|file| file.path == whole);
+    if plan.parts.iter().any(is_outside) {
+        return whole.trim_start_matches('/').to_owned();
+    }
+    let inner = path.strip_prefix(folder).unwrap_or(path);
+    let name = Path::new(folder.file_name().unwrap_or_default());
+    name.join(inner).to_string_lossy().into_owned()
+}
+
+fn whole(
+    store: &Store,
+    plan: &Plan,
+    (folder, entry): (&str, &TreeEntry),
+    comes: bool,
+) -> Result<String> {
     let sides = if comes {
         (None, entry.content.as_ref())
     } else {
         (entry.content.as_ref(), None)
     };
-    between(store, plan, &entry.path, sides)
+    between(store, plan, &format!("{folder}/{}", entry.path), sides)
 }
 
 fn between(

@@ -109,6 +109,13 @@ pub enum Request {
         /// What it was based on, SHA-256.
         base: Option<String>,
     },
+    /// Another name.
+    Rename {
+        /// The skill.
+        skill: i64,
+        /// The new name, with a category before it where that changes, too.
+        to: String,
+    },
     /// Into the archive.
     Archive {
         /// The skill.
@@ -141,6 +148,7 @@ impl Request {
             Self::Patch { .. } => Action::Patch,
             Self::Write { .. } => Action::WriteFile,
             Self::RemoveFile { .. } => Action::RemoveFile,
+            Self::Rename { .. } => Action::Rename,
             Self::Archive { .. } => Action::Archive,
             Self::Restore { .. } => Action::Restore,
             Self::DeleteForever { .. } => Action::Delete,
@@ -157,6 +165,7 @@ impl Request {
             | Self::Patch { skill, .. }
             | Self::Write { skill, .. }
             | Self::RemoveFile { skill, .. }
+            | Self::Rename { skill, .. }
             | Self::Archive { skill }
             | Self::Restore { skill }
             | Self::DeleteForever { skill } => Some(*skill),
@@ -171,6 +180,7 @@ impl Request {
             Self::Write { file, .. } | Self::RemoveFile { file, .. } => Some(file),
             Self::Create { .. }
             | Self::Edit { .. }
+            | Self::Rename { .. }
             | Self::Archive { .. }
             | Self::Restore { .. }
             | Self::DeleteForever { .. }

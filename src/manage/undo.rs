@@ -3,14 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::draft::{Draft, Side, movable_folder, read_tree, real_folder};
+use super::draft::{Draft, movable_folder, read_tree, real_folder};
 use super::ownership::Reach;
 use super::places::{files_of, is_taken, move_skill};
 use super::plan::{Effect, PartFile};
 use super::revert::{held, is, reverted, reverted_file};
 use super::step::Step;
 use crate::error::{Error, Result};
-use crate::library::{Content, TreeEntry, is_in_archive};
+use crate::library::{TreeEntry, is_in_archive};
 use crate::store::{ChangePart, ChangeRow, SkillFacts, Store};
 
 /// What a planner of an undo knows.
@@ -285,7 +285,7 @@ fn move_back(
     };
     let mut texts = Vec::new();
     for (file, before, after) in files {
-        let (before, after) = keep_both(draft, before, after);
+        let (before, after) = draft.keep_both(before, after);
         draft.plan.steps.push(Step::File {
             path: path.join(&file),
             before: before.clone(),
@@ -342,18 +342,6 @@ fn outside_back(draft: &mut Draft, asked: &Undoing<'_>, part: &ChangePart) -> Re
         }
     }
     Ok(())
-}
-
-fn keep_both(draft: &mut Draft, before: Side, after: Side) -> (Option<Content>, Option<Content>) {
-    let mut keep = |side: Side| {
-        side.map(|(content, bytes)| {
-            if let Some(hash) = content.hash() {
-                draft.plan.keep(hash, bytes);
-            }
-            content
-        })
-    };
-    (keep(before), keep(after))
 }
 
 /// A skill's place relative to its root.

@@ -1,5 +1,6 @@
 //! What is known about a skill when somebody wants to change it, and which names are taken.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use rusqlite::{OptionalExtension, Row, params};
@@ -69,6 +70,12 @@ pub struct NameTaken {
     pub path: String,
 }
 
+const FACTS: &str = "SELECT s.id, s.root_id, r.path, r.kind, r.writable, s.rel_path, coalesce(m.name, s.rel_path), coalesce(m.file_name, 'SKILL.md'),
+      s.origin, s.state, s.pinned, s.human_edited_at, s.archived_from, s.removed_at IS NOT NULL, s.missing_since IS NOT NULL
+    FROM skill s
+    JOIN skill_root r ON r.id = s.root_id
+    LEFT JOIN manifest m ON m.skill_id = s.id";
+
 fn from_row(row: &Row<'_>) -> rusqlite::Result<SkillFacts> {
     Ok(SkillFacts {
         id: row.get(0)?,
@@ -95,15 +102,10 @@ impl Store {
     /// # Errors
     /// [`Error::SkillNotFound`], [`Error::Database`].
     pub fn skill_facts(&self, id: i64) -> Result<SkillFacts> {
-        const SELECT: &str = "SELECT s.id, s.root_id, r.path, r.kind, r.writable, s.rel_path, coalesce(m.name, s.rel_path), coalesce(m.file_name, 'SKILL.md'),
-              s.origin, s.state, s.pinned, s.human_edited_at, s.archived_from, s.removed_at IS NOT NULL, s.missing_since IS NOT NULL
-            FROM skill s
-            JOIN skill_root r ON r.id = s.root_id
-            LEFT JOIN manifest m ON m.skill_id = s.id
-            WHERE s.id = ?1";
+        let select = format!("{FACTS} WHERE s.id = ?1");
         let query = || {
             self.connection
-                .prepare_cached(SELECT)?
+                .prepare_cached(&select)?
                 .query_row([id], from_row)
                 .optional()
         };
@@ -115,16 +117,51 @@ impl Store {
             })
     }
 
-    /// Says what already has a name, whatever its case: skills, archived ones, and categories.
+    /// Returns what is known about every skill that is there and not archived, by path.
     ///
     /// # Errors
     /// [`Error::Database`].
-    pub fn name_taken(&self, name: &str) -> Result<Option<NameTaken>> {
+    pub fn live_facts(&self) -> Result<Vec<SkillFacts>> {
+        let select = format!(
+            "{FACTS} WHERE s.state <> 'archived' AND s.missing_since IS NULL AND s.removed_at IS NULL AND r.removed_at IS NULL ORDER BY r.path, s.rel_path"
+        );
+        let query = || {
+            self.connection
+                .prepare_cached(&select)?
+                .query_map([], from_row)?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        query().map_err(Error::database("list skills"))
+    }
+
+    /// Returns the supporting files of up to `limit` bytes, by skill.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn small_files(&self, limit: u32) -> Result<HashMap<i64, Vec<String>>> {
+        const SELECT: &str = "SELECT skill_id, rel_path FROM skill_file WHERE size <= ?1 AND link_target IS NULL ORDER BY skill_id, rel_path";
+        let query = || -> rusqlite::Result<HashMap<i64, Vec<String>>> {
+            let mut files: HashMap<i64, Vec<String>> = HashMap::new();
+            let mut statement = self.connection.prepare_cached(SELECT)?;
+            let mut rows = statement.query([limit])?;
+            while let Some(row) = rows.next()? {
+                files.entry(row.get(0)?).or_default().push(row.get(1)?);
+            }
+            Ok(files)
+        };
+        query().map_err(Error::database("list supporting files"))
+    }
+
+    /// Says what already has a name, whatever its case, besides the skill `but`: skills, archived ones, and categories.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn name_taken(&self, name: &str, but: Option<i64>) -> Result<Option<NameTaken>> {
         const SKILL: &str = "SELECT s.state = 'archived', CASE WHEN s.rel_path = '.' THEN r.path ELSE r.path || '/' || s.rel_path END
             FROM manifest m
             JOIN skill s ON s.id = m.skill_id
             JOIN skill_root r ON r.id = s.root_id
-            WHERE (lower(m.name) = ?1 OR lower(m.folder) = ?1)
+            WHERE (lower(m.name) = ?1 OR lower(m.folder) = ?1) AND s.id IS NOT ?2
               AND s.missing_since IS NULL AND s.removed_at IS NULL AND r.removed_at IS NULL
             ORDER BY 1, 2
             LIMIT 1";
@@ -141,7 +178,7 @@ impl Store {
             let skill = self
                 .connection
                 .prepare_cached(SKILL)?
-                .query_row([&lower], |row| {
+                .query_row(params![lower, but], |row| {
                     Ok(NameTaken {
                         by: if row.get(0)? {
                             "an archived skill"

@@ -6,6 +6,7 @@ pub(super) mod files;
 pub(super) mod marks;
 pub(super) mod patch;
 pub(super) mod places;
+pub(super) mod rename;
 mod tell;
 
 use std::io::{IsTerminal, Read};

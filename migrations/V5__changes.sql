@@ -9,10 +9,12 @@ ALTER TABLE change ADD COLUMN message TEXT;
 ALTER TABLE change ADD COLUMN undone_by INTEGER REFERENCES change (id);
 -- Set where the change brought back a snapshot.
 ALTER TABLE change ADD COLUMN snapshot_id INTEGER;
+-- What was there before that.
+ALTER TABLE change ADD COLUMN from_snapshot_id INTEGER;
 
 DROP TRIGGER change_settles_once;
 CREATE TRIGGER change_settles_once
-BEFORE UPDATE OF id, action, outcome, strategy, reason, actor, session_id, curator_run_id, undoes, at, source, event_id, problem, message, snapshot_id ON change
+BEFORE UPDATE OF id, action, outcome, strategy, reason, actor, session_id, curator_run_id, undoes, at, source, event_id, problem, message, snapshot_id, from_snapshot_id ON change
 WHEN old.outcome <> 'pending' OR new.id <> old.id OR new.action <> old.action OR new.actor <> old.actor OR new.at <> old.at
 BEGIN SELECT RAISE(ABORT, 'a change is never rewritten; its outcome moves once from pending'); END;
 

@@ -41,6 +41,7 @@ impl Progress for Bar {
                 "{prefix} {bytes}/{total_bytes} {bytes_per_sec} {wide_bar} {eta}"
             }
             (Unit::Bytes, None) => "{prefix} {bytes}",
+            (Unit::Files, _) => "{prefix} {pos} files",
             (Unit::Messages, _) => "{prefix} {pos} messages",
         };
         if let Ok(style) = ProgressStyle::with_template(template) {

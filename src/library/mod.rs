@@ -2,6 +2,7 @@
 
 pub mod client;
 mod content;
+pub mod everything;
 pub mod files;
 mod finding;
 mod listing;

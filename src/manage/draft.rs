@@ -44,6 +44,7 @@ impl Draft {
                 strategy: None,
                 undoes: None,
                 snapshot: None,
+                from_snapshot: None,
                 token,
                 roots: Vec::new(),
                 steps: Vec::new(),

@@ -69,6 +69,7 @@ fn begin(store: &mut Store, plan: &mut Plan, context: Context<'_>) -> Result<i64
                 session_id: context.session,
                 undoes: plan.undoes,
                 snapshot_id: plan.snapshot,
+                from_snapshot_id: plan.from_snapshot,
             },
             context.now,
         )?;
@@ -125,16 +126,20 @@ fn on_disk(store: &Store, plan: &Plan, inspect: Inspect<'_>) -> Result<()> {
         token: &plan.token,
         bytes_of: &bytes_of,
     };
-    let stage = || {
+    let mut late = Vec::new();
+    let mut stage = || {
+        let mut staged = Vec::with_capacity(plan.steps.len());
         for (number, step) in plan.steps.iter().enumerate() {
-            executor.stage(number, step)?;
+            match executor.stage(number, step) {
+                Ok(()) => staged.push(executor.staged(number, step)),
+                // An earlier step may take out of the way what stands there: told for good when it is this one's turn.
+                Err(Error::Conflict { .. }) if number > 0 && plan.snapshot.is_some() => {
+                    late.push(number);
+                    staged.push(None);
+                }
+                Err(error) => return Err(error),
+            }
         }
-        let staged: Vec<Option<PathBuf>> = plan
-            .steps
-            .iter()
-            .enumerate()
-            .map(|(number, step)| executor.staged(number, step))
-            .collect();
         inspect(plan, &staged)
     };
     if let Err(error) = stage() {
@@ -142,7 +147,12 @@ fn on_disk(store: &Store, plan: &Plan, inspect: Inspect<'_>) -> Result<()> {
         return Err(error);
     }
     for (number, step) in plan.steps.iter().enumerate() {
-        if let Err(error) = executor.publish(number, step) {
+        let staged = if late.contains(&number) {
+            executor.stage(number, step)
+        } else {
+            Ok(())
+        };
+        if let Err(error) = staged.and_then(|()| executor.publish(number, step)) {
             take_back(&executor, plan, number);
             return Err(error);
         }
@@ -213,6 +223,7 @@ pub(super) fn note_failure(
                 session_id: context.session,
                 undoes: plan.undoes,
                 snapshot_id: None,
+                from_snapshot_id: None,
             },
             context.now,
         )?;

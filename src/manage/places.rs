@@ -103,13 +103,11 @@ pub(super) fn check_collisions(
     if let Some(found) = store.name_taken(name, own.map(|own| own.id))? {
         let hint = match found.by {
             "a skill" => format!(
-                "change it with `skilldb edit {0}` or `skilldb patch {0}`, or choose another name",
-                name
+                "change it with `skilldb edit {name}` or `skilldb patch {name}`, or choose another name"
             ),
-            "an archived skill" => format!(
-                "`skilldb restore {}` brings it back; or choose another name",
-                name
-            ),
+            "an archived skill" => {
+                format!("`skilldb restore {name}` brings it back; or choose another name")
+            }
             _ => "choose another name".to_owned(),
         };
         return Err(taken(found.by, Path::new(&found.path), &hint));

@@ -88,6 +88,8 @@ pub(super) struct Plan {
     pub undoes: Option<i64>,
     /// The snapshot it brings back.
     pub snapshot: Option<i64>,
+    /// The snapshot of what was there before that.
+    pub from_snapshot: Option<i64>,
     /// Begins the names of what is written aside; no two changes share one.
     pub token: String,
     /// The roots it touches: while one of them is not there, nothing can be said about the change.

@@ -73,6 +73,9 @@ fn check_merged(
 }
 
 /// What a file says now and what it shall say; `None` when it says that already.
+///
+/// # Errors
+/// [`Error::Clash`], [`Error::NotKept`], [`Error::Io`].
 pub(super) fn reverted_file(
     asked: &Undoing<'_>,
     file: &ChangedFile,
@@ -82,38 +85,81 @@ pub(super) fn reverted_file(
         Some((_, folder)) => read_entry(folder, &file.path)?,
         None => read_outside(path)?,
     };
+    let later = match skill {
+        Some((facts, _)) => asked
+            .store
+            .later_changes(facts.id, &file.path, asked.change.id)?,
+        None => Vec::new(),
+    };
+    let wanted = Wanted {
+        expected: &file.after,
+        target: &file.before,
+        path,
+        change: asked.change.id,
+        later,
+    };
+    merged(asked.store, &wanted, current)
+}
+
+/// What a file has to become.
+pub(super) struct Wanted<'a> {
+    /// What should stand there if nobody touched it.
+    pub(super) expected: &'a Held,
+    /// What shall stand there.
+    pub(super) target: &'a Held,
+    pub(super) path: &'a Path,
+    /// The change that is taken back, for what is told.
+    pub(super) change: i64,
+    /// The changes that touched the file since.
+    pub(super) later: Vec<i64>,
+}
+
+/// What a file says now and what it shall say: what was wanted where nobody touched it, both where others changed
+/// other lines; `None` when it says that already.
+///
+/// # Errors
+/// [`Error::Clash`] where both changed the same lines; [`Error::NotKept`].
+pub(super) fn merged(
+    store: &Store,
+    wanted: &Wanted<'_>,
+    current: Side,
+) -> Result<Option<(Side, Side)>> {
     let found = current.as_ref().map(|(content, _)| content);
     let mode = found.and_then(Content::mode);
-    if is(&file.before, found) {
-        return Ok(None);
-    }
-    if is(&file.after, found) {
-        let before = held(asked.store, &file.before, mode)?;
-        return Ok(Some((current, before)));
-    }
-    let clash = |clashes| -> Result<Error> {
-        let later = match skill {
-            Some((facts, _)) => asked
-                .store
-                .later_changes(facts.id, &file.path, asked.change.id)?,
-            None => Vec::new(),
+    let (expected, target) = (wanted.expected, wanted.target);
+    if is(target, found) {
+        let is_other_mode = target.mode != expected.mode && mode == expected.mode;
+        let after = match (found, target.mode, &current) {
+            (Some(Content::File { hash, .. }), Some(mode), Some((_, bytes))) if is_other_mode => {
+                let content = Content::File {
+                    hash: hash.clone(),
+                    mode,
+                };
+                Some((content, bytes.clone()))
+            }
+            _ => return Ok(None),
         };
-        Ok(Error::Clash {
-            path: path.to_path_buf(),
-            change: asked.change.id,
-            later,
-            clashes,
-        })
+        return Ok(Some((current, after)));
+    }
+    if is(expected, found) {
+        let after = held(store, target, mode)?;
+        return Ok(Some((current, after)));
+    }
+    let clash = |clashes| Error::Clash {
+        path: wanted.path.to_path_buf(),
+        change: wanted.change,
+        later: wanted.later.clone(),
+        clashes,
     };
-    let base = held(asked.store, &file.after, mode)?;
-    let theirs = held(asked.store, &file.before, mode)?;
+    let base = held(store, expected, mode)?;
+    let theirs = held(store, target, mode)?;
     let text = |side: &Side| match side {
         Some((Content::File { .. }, bytes)) => String::from_utf8(bytes.clone()).ok(),
         Some((Content::Link { .. }, _)) | None => None,
     };
     let (Some(base), Some(ours), Some(theirs)) = (text(&base), text(&current), text(&theirs))
     else {
-        return Err(clash(Vec::new())?);
+        return Err(clash(Vec::new()));
     };
     match diff::merge(&base, &ours, &theirs) {
         Ok(merged) if merged == ours => Ok(None),
@@ -125,7 +171,7 @@ pub(super) fn reverted_file(
             };
             Ok(Some((current, Some((content, bytes)))))
         }
-        Err(clashes) => Err(clash(clashes)?),
+        Err(clashes) => Err(clash(clashes)),
     }
 }
 

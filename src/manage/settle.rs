@@ -1,8 +1,11 @@
 //! Brings the rows up to what a change did on disk.
 
+use std::path::Path;
+
 use super::plan::{Effect, Part, Plan};
 use crate::error::Result;
 use crate::library::Content;
+use crate::library::write::ASIDE;
 use crate::stop;
 use crate::store::{Ending, Place, RootRow, Store, Tx};
 use crate::sync::{self, Seen};
@@ -25,6 +28,7 @@ pub(super) fn settle(store: &mut Store, plan: &Plan, change_id: i64, now: Timest
         });
     }
     store.append(|tx| {
+        make_room(tx, plan, now)?;
         for (effect, seen) in plan.effects.iter().zip(&seen) {
             apply(tx, plan, change_id, &roots, (effect, seen.as_ref()), now)?;
         }
@@ -33,6 +37,44 @@ pub(super) fn settle(store: &mut Store, plan: &Plan, change_id: i64, now: Timest
         tx.settle_change(change_id, Ending::Applied)
     })?;
     stop::point();
+    Ok(())
+}
+
+/// Frees the places that skills come to: of those that move themselves, and of lives whose folder vanished.
+fn make_room(tx: &Tx<'_>, plan: &Plan, now: Timestamp) -> Result<()> {
+    for effect in &plan.effects {
+        let (skill_id, root_id, rel_path) = match effect {
+            Effect::Place {
+                skill_id,
+                root_id,
+                rel_path,
+            }
+            | Effect::Revive {
+                skill_id,
+                root_id,
+                rel_path,
+            } => {
+                let aside = format!("{ASIDE}moving-{skill_id}");
+                let place = Place {
+                    root_id: *root_id,
+                    rel_path: &aside,
+                };
+                tx.move_skill(*skill_id, place)?;
+                (Some(*skill_id), *root_id, rel_path)
+            }
+            Effect::Mirror {
+                part,
+                root_id,
+                rel_path,
+                born: Some(_),
+            } => {
+                let skill_id = plan.parts.get(*part).and_then(|part| part.skill_id);
+                (skill_id, *root_id, rel_path)
+            }
+            _ => continue,
+        };
+        tx.yield_place(Place { root_id, rel_path }, skill_id, now)?;
+    }
     Ok(())
 }
 
@@ -100,6 +142,7 @@ fn apply(
             root_id,
             rel_path,
         } => {
+            tx.forget_place(*skill_id)?;
             tx.revive_skill(*skill_id)?;
             tx.move_skill(
                 *skill_id,
@@ -134,9 +177,19 @@ fn mirror(
         }
         (None, None) => return Ok(()),
     };
-    for file in part.files.iter().filter(|file| !file.path.starts_with('/')) {
-        let hash = file.after.as_ref().and_then(Content::hash);
-        sync::note_kept(tx, seen, skill_id, &file.path, hash)?;
+    let folder = seen.folder(root);
+    for file in &part.files {
+        let inner = match file.path.strip_prefix('/') {
+            None => Some(file.path.as_str()),
+            Some(_) => Path::new(&file.path)
+                .strip_prefix(&folder)
+                .ok()
+                .and_then(Path::to_str),
+        };
+        if let Some(inner) = inner {
+            let hash = file.after.as_ref().and_then(Content::hash);
+            sync::note_kept(tx, seen, skill_id, inner, hash)?;
+        }
     }
     // Somebody was at it in the very moment: the difference is theirs, and the next sync keeps it.
     if differs(part, seen) {

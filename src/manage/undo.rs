@@ -8,6 +8,7 @@ use super::ownership::Reach;
 use super::places::{files_of, is_taken, move_skill};
 use super::plan::{Effect, PartFile};
 use super::revert::{held, is, reverted, reverted_file};
+use super::snapshot;
 use super::step::Step;
 use crate::error::{Error, Result};
 use crate::library::{TreeEntry, is_in_archive};
@@ -73,6 +74,9 @@ pub(super) fn check(change: &ChangeRow) -> Result<()> {
 /// [`Error::Clash`], [`Error::Denied`], [`Error::NotKept`], [`Error::Io`].
 pub(super) fn undo(mut draft: Draft, asked: &Undoing<'_>) -> Result<Draft> {
     check(asked.change)?;
+    if let (Some(to), Some(from)) = (asked.change.snapshot, asked.change.from_snapshot) {
+        return snapshot::between(draft, asked.store, (to, from), Some(asked.change));
+    }
     draft.plan.undoes = Some(asked.change.id);
     let states = asked.store.states_changed_by(asked.change.id)?;
     for part in asked.change.parts.iter().rev() {

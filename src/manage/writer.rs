@@ -228,7 +228,7 @@ impl Writer {
                     Some(_) | None => Ok((draft, None)),
                 },
             );
-        let (mut draft, asks) = match drafted {
+        let (draft, asks) = match drafted {
             Ok(drafted) => drafted,
             Err(error) => {
                 self.note(who, request, &error);
@@ -245,10 +245,15 @@ impl Writer {
                 why,
             });
         }
+        self.carry_out(who, draft)
+    }
+
+    /// Carries out what is planned and allowed.
+    pub(super) fn carry_out(&mut self, who: &Who, mut draft: Draft) -> Result<Outcome> {
         let context = Context {
             session: who.session.as_deref(),
             reason: who.reason.as_deref(),
-            now,
+            now: self.settings.now,
         };
         let notes = RefCell::new(Vec::new());
         let look = |plan: &Plan, staged: &[Option<PathBuf>]| inspect(plan, staged, &notes);
@@ -259,6 +264,12 @@ impl Writer {
             places: draft.places,
             notes: draft.notes,
         })))
+    }
+
+    /// Begins the names of what the next change writes aside.
+    pub(super) fn next_token(&mut self) -> String {
+        self.count += 1;
+        token(&self.settings, self.count)
     }
 
     /// Plans a request.

@@ -38,6 +38,8 @@ pub struct ChangeRow {
     pub undone_by: Option<i64>,
     /// The snapshot it brought back.
     pub snapshot: Option<i64>,
+    /// The snapshot of what was there before that.
+    pub from_snapshot: Option<i64>,
     /// One for each skill, and for files outside of skills.
     pub parts: Vec<ChangePart>,
 }
@@ -120,7 +122,7 @@ pub struct Wanted<'a> {
     pub limit: Option<u32>,
 }
 
-const COLUMNS: &str = "c.id, c.at, c.action, c.outcome, c.strategy, c.problem, c.message, c.reason, c.actor, c.session_id, c.curator_run_id, c.undoes, c.snapshot_id, c.undone_by";
+const COLUMNS: &str = "c.id, c.at, c.action, c.outcome, c.strategy, c.problem, c.message, c.reason, c.actor, c.session_id, c.curator_run_id, c.undoes, c.snapshot_id, c.undone_by, c.from_snapshot_id";
 const OPEN: &str = "c.outcome = 'applied' AND c.action NOT IN ('undo', 'external') AND c.source IS NULL AND c.undone_by IS NULL";
 
 fn change_from(row: &Row<'_>) -> rusqlite::Result<ChangeRow> {
@@ -139,6 +141,7 @@ fn change_from(row: &Row<'_>) -> rusqlite::Result<ChangeRow> {
         undoes: row.get(11)?,
         snapshot: row.get(12)?,
         undone_by: row.get(13)?,
+        from_snapshot: row.get(14)?,
         parts: Vec::new(),
     })
 }

@@ -24,6 +24,8 @@ pub struct NewChange<'a> {
     pub undoes: Option<i64>,
     /// The snapshot that it brings back.
     pub snapshot_id: Option<i64>,
+    /// The snapshot of what was there before that.
+    pub from_snapshot_id: Option<i64>,
 }
 
 /// The part of a change that belongs to one skill, to be written.
@@ -147,8 +149,8 @@ impl Tx<'_> {
     /// # Errors
     /// [`Error::Database`].
     pub fn begin_change(&self, change: &NewChange<'_>, now: Timestamp) -> Result<i64> {
-        const INSERT: &str = "INSERT INTO change (action, outcome, strategy, reason, actor, session_id, undoes, snapshot_id, at)
-            VALUES (?1, 'pending', ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        const INSERT: &str = "INSERT INTO change (action, outcome, strategy, reason, actor, session_id, undoes, snapshot_id, from_snapshot_id, at)
+            VALUES (?1, 'pending', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
         let values = params![
             change.action,
             change.strategy,
@@ -157,6 +159,7 @@ impl Tx<'_> {
             change.session_id,
             change.undoes,
             change.snapshot_id,
+            change.from_snapshot_id,
             now.to_string()
         ];
         self.run(INSERT, values, "begin a change")?;

@@ -15,9 +15,11 @@ mod migrate;
 mod mirror;
 mod named;
 mod proposals;
+mod purge;
 mod query;
 mod roots;
 mod skills;
+mod snapshots;
 mod statement;
 mod units;
 mod usage;
@@ -46,11 +48,13 @@ pub use mirror::{
 };
 pub use named::{LIST_VIEWS, NAMED, Named};
 pub use proposals::{Decision, NewMark, NewProposal, ProposalRow};
+pub use purge::PurgedUse;
 pub use query::{
     Copy, DeclaredConfig, DiagnosticRow, MissingRow, RefusedRow, ShortRow, SkillDetail, SkillRow,
 };
 pub use roots::{RootCounts, RootRow};
 pub use skills::{KnownSkill, Place};
+pub use snapshots::{SnapshotFile, SnapshotRow, SnapshotSkill};
 pub use statement::{RowSink, Value};
 pub use units::UnitRow;
 pub use usage::{

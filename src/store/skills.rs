@@ -182,6 +182,17 @@ impl Tx<'_> {
         )
     }
 
+    /// Ends the life that a place is noted for whose folder vanished from there, before another skill lies there.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn yield_place(&self, place: Place<'_>, but: Option<i64>, now: Timestamp) -> Result<()> {
+        const END: &str = "UPDATE skill SET removed_at = ?4
+            WHERE root_id = ?1 AND rel_path = ?2 AND id IS NOT ?3 AND removed_at IS NULL AND missing_since IS NOT NULL";
+        let values = params![place.root_id, place.rel_path, but, now.to_string()];
+        self.run(END, values, "end a life that vanished")
+    }
+
     /// Forgets what a walk noted of the place where a skill lies, before it lies elsewhere.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! One skill at a time: what `manage` asks for before it touches a skill, and what the mirror is told after.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::apply::{self, Rewrite};
 use super::capture;
@@ -31,6 +31,15 @@ impl Seen {
     #[must_use]
     pub fn name<'a>(&'a self, root: &'a Path) -> &'a str {
         self.0.name(root)
+    }
+
+    /// Absolute path of its folder.
+    #[must_use]
+    pub fn folder(&self, root: &RootRow) -> PathBuf {
+        match self.0.unit.rel_path.as_str() {
+            "." => root.path.clone(),
+            path => root.path.join(path),
+        }
     }
 
     /// SHA-256 of its skill file; `None` when that cannot be read.

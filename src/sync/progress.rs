@@ -5,6 +5,8 @@
 pub enum Unit {
     /// Skills.
     Skills,
+    /// Files.
+    Files,
     /// Bytes of files.
     Bytes,
     /// Messages of a session database.

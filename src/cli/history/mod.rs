@@ -3,6 +3,8 @@
 pub(super) mod diff;
 pub(super) mod log;
 pub(super) mod proposals;
+pub(super) mod purge;
+pub(super) mod snapshot;
 pub(super) mod undo;
 
 use serde_json::{Value, json};

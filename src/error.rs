@@ -323,6 +323,15 @@ impl Error {
         move |source| Self::Database { context, source }
     }
 
+    /// Says whether a rule of the database refused a row: trying again would not help.
+    #[must_use]
+    pub fn is_constraint(&self) -> bool {
+        let Self::Database { source, .. } = self else {
+            return false;
+        };
+        source.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation)
+    }
+
     /// Returns the family, which decides the exit code.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

@@ -78,7 +78,7 @@ fn examine(context: &Context) -> Result<Vec<CheckFinding>> {
         Selection::Known(&[]),
         options(context, false),
         context.now,
-        progress.as_ref(),
+        (progress.as_ref(), &context.mender()),
     )?;
     findings.extend(drift(&report));
     Ok(findings)
@@ -129,7 +129,7 @@ fn mend(context: &Context, findings: &[CheckFinding]) -> Result<()> {
             Selection::Known(&[]),
             options(context, true),
             context.now,
-            progress.as_ref(),
+            (progress.as_ref(), &context.mender()),
         )?;
     }
     Ok(())

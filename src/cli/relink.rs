@@ -51,7 +51,13 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
         return Ok(());
     }
     let progress = progress::for_stderr();
-    let (old, new) = sync::relink(&home, old, new.id, context.now, progress.as_ref())?;
+    let (old, new) = sync::relink(
+        &home,
+        old,
+        new.id,
+        context.now,
+        (progress.as_ref(), &context.mender()),
+    )?;
     if context.out.json {
         return context.out.object(json!({"relinked": {"id": old.id, "name": new.name, "ended_id": new.id, "rel_path": new.rel_path}, "dry_run": false}));
     }

@@ -185,7 +185,7 @@ fn add(context: &mut Context, args: &AddArgs) -> Result<()> {
         Selection::Named(std::slice::from_ref(&root)),
         options,
         context.now,
-        progress.as_ref(),
+        (progress.as_ref(), &context.mender()),
     )?;
     if context.out.json {
         return context.out.object(json!({"added": root.path.to_string_lossy(), "kind": kind.as_str(), "skills": report.loaded(), "refused": report.counts.refused}));
@@ -202,10 +202,10 @@ fn remove(context: &mut Context, args: &RemoveArgs) -> Result<()> {
     let home = context.config.home.value.clone();
     let path = context.config.root(&args.path, RootKind::Local).path;
     let progress = progress::for_stderr();
-    context.mend()?;
     let _lock = LibraryLock::take(&home, || progress.waiting())?;
     let mut store =
         Store::open(&home, context.now)?.ok_or_else(|| Error::NoLibrary { path: home.clone() })?;
+    context.mender()(&mut store)?;
     let known: Vec<RootRow> = store.roots()?;
     // A folder that is gone cannot be resolved: then the path counts as typed.
     let root = known

@@ -9,8 +9,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, fchmod, fstat, mkdirat, openat,
-    readlinkat, renameat, renameat_with, statat, symlinkat, unlinkat,
+    Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, accessat, fchmod, fstat,
+    mkdirat, openat, readlinkat, renameat, renameat_with, statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -217,6 +217,29 @@ impl Folder {
             Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT | Errno::NOTDIR) => Ok(false),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Says whether a folder could be removed with everything in it, as far as permissions tell.
+    ///
+    /// # Errors
+    /// `PermissionDenied` and what else the system says.
+    pub fn may_remove_tree(&self, name: &str) -> io::Result<()> {
+        let fd = openat(&self.fd, name, FOLDER, Mode::empty())?;
+        let children = names(fd.as_fd())?;
+        if !children.is_empty() {
+            let wanted = Access::WRITE_OK | Access::EXEC_OK;
+            accessat(&fd, ".", wanted, AtFlags::EACCESS)?;
+        }
+        let inner = Self {
+            fd,
+            path: self.path.join(name),
+        };
+        for (child, kind) in children {
+            if kind == FileType::Directory {
+                inner.may_remove_tree(child.to_str().ok_or_else(not_utf8)?)?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes a folder with everything in it; nothing when it is not there.

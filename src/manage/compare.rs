@@ -34,6 +34,8 @@ pub fn compare(
     let paths: BTreeSet<String> = store.paths_of(facts.id)?.into_iter().collect();
     let folder = match to {
         Some(_) => None,
+        // Of a skill that was removed nothing is left to compare with.
+        None if facts.has_ended => None,
         None => Some(real_folder(facts)?),
     };
     let mut compared = Vec::new();

@@ -27,6 +27,8 @@ pub(super) struct Draft {
     pub plan: Plan,
     /// The skills it touches, and how.
     pub wishes: Vec<(Reach, Option<SkillFacts>)>,
+    /// Who made what is taken back.
+    pub reverses: Option<String>,
     /// Whether files below its root may be changed, for a new skill.
     pub is_writable: bool,
     /// First and last line of each place, in the old text.
@@ -49,11 +51,13 @@ impl Draft {
                 roots: Vec::new(),
                 steps: Vec::new(),
                 made: Vec::new(),
+                given_up: None,
                 parts: Vec::new(),
                 effects: Vec::new(),
                 bytes: std::collections::HashMap::new(),
             },
             wishes: Vec::new(),
+            reverses: None,
             is_writable: true,
             places: Vec::new(),
             notes: Vec::new(),
@@ -66,10 +70,15 @@ impl Draft {
             self.plan.roots.push(facts.root.clone());
         }
         self.wishes.push((reach, Some(facts.clone())));
-        // Taking back and putting away say nothing new.
+        // Putting away and bringing back say nothing about the text; taking a change of an agent back does.
         let is_edit = matches!(
             self.plan.action,
-            Action::Edit | Action::Patch | Action::WriteFile | Action::RemoveFile | Action::Rename
+            Action::Edit
+                | Action::Patch
+                | Action::WriteFile
+                | Action::RemoveFile
+                | Action::Rename
+                | Action::Undo
         );
         if self.plan.actor == Actor::User.as_str() && facts.origin == "agent" && is_edit {
             self.plan
@@ -218,8 +227,23 @@ pub(super) fn movable_folder(facts: &SkillFacts) -> Result<PathBuf> {
         });
     }
     let (parent, name) = split(&path)?;
-    let parent = parent.canonicalize().map_err(Error::io("open", parent))?;
-    Ok(parent.join(name))
+    let real = parent.canonicalize().map_err(Error::io("open", parent))?;
+    let root = facts
+        .root
+        .canonicalize()
+        .map_err(Error::io("open", &facts.root))?;
+    if !real.starts_with(&root) {
+        return Err(Error::Denied {
+            code: "skill-is-link",
+            message: format!(
+                "`{}` is reached through a link: it really lies in {}",
+                facts.name,
+                real.join(name).display()
+            ),
+            hint: Some("move it by hand, or make the folder it lies in a root".to_owned()),
+        });
+    }
+    Ok(real.join(name))
 }
 
 /// What a file of a skill says now; `None` when it is not there.
@@ -319,10 +343,18 @@ pub(super) fn read_tree(plan: &mut Plan, folder: &Path) -> Result<Vec<TreeEntry>
 /// [`Error::Conflict`].
 pub(super) fn check_base(path: &Path, base: Option<&str>, found: Option<&Content>) -> Result<()> {
     let Some(base) = base else { return Ok(()) };
+    if base.len() < 8 {
+        return Err(Error::Usage {
+            message: format!("`{base}` is too short for the hash of what a change is based on"),
+            hint: Some(
+                "give its first 8 digits, or more; `skilldb show NAME --json` tells it".to_owned(),
+            ),
+        });
+    }
     let is_same = found
         .and_then(Content::hash)
         .is_some_and(|hash| hash.starts_with(base));
-    if is_same && base.len() >= 8 {
+    if is_same {
         return Ok(());
     }
     Err(Error::Conflict {

@@ -14,6 +14,9 @@ use crate::stop;
 /// Gives the bytes of a hash.
 pub(super) type BytesOf<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>>;
 
+/// Takes the bytes of what was displaced and has no place any more: the path it had, what it is, its bytes.
+pub(super) type Keep<'a> = &'a mut dyn FnMut(&Path, &Content, Vec<u8>) -> Result<()>;
+
 /// Does steps; `token` begins the names of what is written aside.
 pub(super) struct Executor<'a> {
     pub(super) token: &'a str,
@@ -25,45 +28,62 @@ impl Executor<'_> {
         format!("{ASIDE}{}-{number}", self.token)
     }
 
-    /// Says where a step is.
+    /// Says where a step is, by what stands under its path and by what lies aside.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub(super) fn stand(&self, step: &Step) -> Result<Stand> {
-        match step {
-            Step::File {
-                path,
-                before,
-                after,
-                ..
-            } => {
-                let (parent, name) = split(path)?;
-                let found = match open_if_there(parent)? {
-                    Some(folder) => match folder.look(name) {
-                        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                            return Ok(Stand::Other);
-                        }
-                        found => found.map_err(Error::io("read", path))?,
-                    },
-                    None => None,
-                };
-                Ok(stand_of(found.as_ref(), before.as_ref(), after.as_ref()))
-            }
-            Step::Tree { path, after, .. } => {
-                let is_there = identity(path)?.is_some();
-                Ok(if is_there == after.is_some() {
-                    Stand::After
-                } else {
-                    Stand::Before
-                })
-            }
-            Step::Move { from, to, id, .. } => Ok(
+    pub(super) fn stand(&self, number: usize, step: &Step) -> Result<Stand> {
+        if let Step::Move { from, to, id, .. } = step {
+            return Ok(
                 match (identity(from)? == Some(*id), identity(to)? == Some(*id)) {
                     (_, true) => Stand::After,
                     (true, false) => Stand::Before,
                     (false, false) => Stand::Other,
                 },
+            );
+        }
+        let path = step.path();
+        let (parent, name) = split(path)?;
+        let Some(folder) = open_if_there(parent)? else {
+            return Ok(match step {
+                Step::File { before, after, .. } => stand_of(None, before.as_ref(), after.as_ref()),
+                Step::Tree { after: None, .. } => Stand::After,
+                Step::Tree { .. } | Step::Move { .. } => Stand::Before,
+            });
+        };
+        let aside = self.aside(number);
+        match step {
+            Step::File { before, after, .. } => {
+                let left = look(&folder, &aside, path)?;
+                let stand = match folder.look(name) {
+                    Err(error) if error.kind() == io::ErrorKind::InvalidInput => Stand::Other,
+                    found => {
+                        let found = found.map_err(Error::io("read", path))?;
+                        stand_of(found.as_ref(), before.as_ref(), after.as_ref())
+                    }
+                };
+                // What stood there lies aside: it was displaced, whatever stands there since.
+                let is_displaced = match (&left, before) {
+                    (Some(left), Some(before)) => {
+                        left.says_the_same(before)
+                            && !after
+                                .as_ref()
+                                .is_some_and(|after| after.says_the_same(before))
+                    }
+                    _ => false,
+                };
+                Ok(match stand {
+                    Stand::Other if is_displaced => Stand::After,
+                    stand => stand,
+                })
+            }
+            Step::Tree { before, after, .. } => tree_stand(
+                &folder,
+                (name, &aside),
+                (before.as_deref(), after.as_deref()),
+                path,
             ),
+            Step::Move { .. } => Ok(Stand::Other),
         }
     }
 
@@ -176,7 +196,8 @@ impl Executor<'_> {
                 stop::point();
                 here.flush().map_err(Error::io("move", to))?;
                 there.flush().map_err(Error::io("move", from))?;
-                prune(from, keep)
+                prune(from, keep);
+                Ok(())
             }
         }
     }
@@ -238,7 +259,7 @@ impl Executor<'_> {
         stop::point();
         folder.flush().map_err(io)?;
         if after.is_none() {
-            prune(path, keep)?;
+            prune(path, keep);
         }
         Ok(())
     }
@@ -253,6 +274,10 @@ impl Executor<'_> {
         let (_, name) = split(path)?;
         let folder = open_parent(path, false)?;
         let aside = self.aside(number);
+        // Half a folder is worse than none: what cannot be removed is known before anything is.
+        folder
+            .may_remove_tree(name)
+            .map_err(gone_or("remove", path))?;
         folder
             .rename(name, &folder, &aside)
             .map_err(gone_or("remove", path))?;
@@ -270,89 +295,102 @@ impl Executor<'_> {
             .map_err(Error::io("remove", path))?;
         stop::point();
         folder.flush().map_err(Error::io("remove", path))?;
-        prune(path, keep)
+        prune(path, keep);
+        Ok(())
     }
 
-    /// Removes what a step left aside, if it was cut short, and puts back what was displaced and is neither old
-    /// nor new. Says whether there was such a thing.
+    /// Removes what a step left aside, if it was cut short. What was displaced there and is neither old nor new goes
+    /// back to its place; where something else stands now, `keep` gets its bytes first. Says whether anything under
+    /// the step's path changed.
     ///
     /// # Errors
-    /// [`Error::Io`].
-    pub(super) fn tidy(&self, number: usize, step: &Step) -> Result<bool> {
+    /// [`Error::Io`], and what `keep` returns.
+    pub(super) fn tidy(&self, number: usize, step: &Step, keep: Keep<'_>) -> Result<bool> {
         let aside = self.aside(number);
         let path = step.path();
         let (parent, name) = split(path)?;
         let Some(folder) = open_if_there(parent)? else {
             return Ok(false);
         };
-        let io = |error| Error::io("tidy up beside", path)(error);
+        if folder
+            .identity(&aside)
+            .map_err(Error::io("tidy up beside", path))?
+            .is_none()
+        {
+            return Ok(false);
+        }
         match step {
             Step::Move { .. } => Ok(false),
             Step::File { before, after, .. } => {
-                let Some(left) = folder.look(&aside).map_err(io)? else {
-                    return Ok(false);
-                };
-                let is = |wanted: &Option<Content>| {
-                    wanted
-                        .as_ref()
-                        .is_some_and(|wanted| wanted.says_the_same(&left))
-                };
-                let is_free = folder.identity(name).map_err(io)?.is_none();
-                if is(after)
-                    || is(before)
-                    || self.is_half_written(&left, after.as_ref(), &folder, name)
-                {
-                    folder.remove(&aside).map_err(io)?;
-                    folder.flush().map_err(io)?;
-                    return Ok(false);
-                }
-                // Somebody's bytes, displaced by us: they go back to their place.
-                if is_free {
-                    folder.rename(&aside, &folder, name).map_err(io)?;
-                } else if folder.exchange(&aside, name).map_err(io)? {
-                    folder.remove(&aside).map_err(io)?;
-                }
-                folder.flush().map_err(io)?;
-                Ok(true)
+                self.tidy_file(&folder, (name, &aside), (before, after), (path, keep))
             }
             Step::Tree { after: Some(_), .. } => {
-                folder.remove_tree(&aside).map_err(io)?;
-                folder.flush().map_err(io)?;
+                clear(&folder, &aside, path)?;
                 Ok(false)
             }
             Step::Tree { before, .. } => {
-                if folder.identity(&aside).map_err(io)?.is_none() {
-                    return Ok(false);
-                }
                 let known = before.as_deref().unwrap_or_default();
-                let left = folder.tree(&aside).map_err(io)?;
-                let is_known = |entry: &TreeEntry| entry.content.is_none() || known.contains(entry);
-                if !left.iter().all(is_known) && folder.identity(name).map_err(io)?.is_none() {
-                    folder.rename(&aside, &folder, name).map_err(io)?;
-                    return Ok(true);
-                }
-                folder.remove_tree(&aside).map_err(io)?;
-                folder.flush().map_err(io)?;
-                Ok(false)
+                tidy_tree(&folder, (name, &aside), known, (path, keep))
             }
         }
     }
 
-    /// What lies aside before anything was displaced is ours, however much of it was written: then what stands
-    /// under the name is still what stood there before.
+    fn tidy_file(
+        &self,
+        folder: &Folder,
+        (name, aside): (&str, &str),
+        (before, after): (&Option<Content>, &Option<Content>),
+        (path, keep): (&Path, Keep<'_>),
+    ) -> Result<bool> {
+        let io = |error| Error::io("tidy up beside", path)(error);
+        let Some(left) = look(folder, aside, path)? else {
+            return Ok(false);
+        };
+        let stands = look(folder, name, path)?;
+        let is = |wanted: &Option<Content>, found: &Content| {
+            wanted
+                .as_ref()
+                .is_some_and(|wanted| wanted.says_the_same(found))
+        };
+        let is_ours =
+            is(after, &left) || is(before, &left) || self.is_half_written(folder, aside, after)?;
+        let is_changed = if is_ours {
+            false
+        } else if stands.is_none() {
+            folder.rename(aside, folder, name).map_err(io)?;
+            folder.flush().map_err(io)?;
+            return Ok(true);
+        } else if stands.as_ref().is_some_and(|stands| is(after, stands))
+            && folder.exchange(aside, name).map_err(io)?
+        {
+            true
+        } else {
+            let bytes = match &left {
+                Content::File { .. } => folder.read(aside).map_err(io)?,
+                Content::Link { .. } => Vec::new(),
+            };
+            keep(path, &left, bytes)?;
+            false
+        };
+        folder.remove(aside).map_err(io)?;
+        folder.flush().map_err(io)?;
+        Ok(is_changed)
+    }
+
+    /// Whether what lies aside is the beginning of what was to be written.
     fn is_half_written(
         &self,
-        left: &Content,
-        after: Option<&Content>,
         folder: &Folder,
-        name: &str,
-    ) -> bool {
-        let (Some(Content::File { hash, .. }), Content::File { .. }) = (after, left) else {
-            return false;
+        aside: &str,
+        after: &Option<Content>,
+    ) -> Result<bool> {
+        let Some(hash) = after.as_ref().and_then(Content::hash) else {
+            return Ok(false);
         };
-        // Had it been put in place, the new bytes would stand there.
-        let stands = folder.look(name).ok().flatten();
-        stands.is_none_or(|stands| stands.hash() != Some(hash))
+        let Ok(left) = folder.read(aside) else {
+            return Ok(false);
+        };
+        Ok((self.bytes_of)(hash)?.starts_with(&left))
     }
 
     /// Removes folders that staging made and nothing was put into.
@@ -391,23 +429,126 @@ pub(super) fn missing_folders(step: &Step) -> Vec<PathBuf> {
     missing
 }
 
-/// Removes folders that have nothing in them any more, from where `path` was up to `keep`, which stays.
-fn prune(path: &Path, keep: &Path) -> Result<()> {
+/// Removes folders that have nothing in them any more, from where `path` was up to `keep`, which stays. An empty
+/// folder that cannot be removed is no reason to fail.
+fn prune(path: &Path, keep: &Path) {
     for folder in path.ancestors().skip(1) {
         if folder == keep || !folder.starts_with(keep) {
             break;
         }
-        let (_, name) = split(folder)?;
-        let parent = open_parent(folder, false)?;
-        if !parent
-            .remove_empty(name)
-            .map_err(Error::io("remove", folder))?
-        {
+        let removed = split(folder).and_then(|(_, name)| {
+            let parent = open_parent(folder, false)?;
+            let removed = parent
+                .remove_empty(name)
+                .map_err(Error::io("remove", folder))?;
+            parent.flush().map_err(Error::io("remove", folder))?;
+            Ok(removed)
+        });
+        if !removed.is_ok_and(|removed| removed) {
             break;
         }
-        parent.flush().map_err(Error::io("remove", folder))?;
     }
-    Ok(())
+}
+
+/// What stands under a name; something that is neither file nor link is told as a link that leads nowhere.
+fn look(folder: &Folder, name: &str, path: &Path) -> Result<Option<Content>> {
+    match folder.look(name) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(Some(Content::Link {
+            target: String::new(),
+        })),
+        found => found.map_err(Error::io("read", path)),
+    }
+}
+
+fn clear(folder: &Folder, aside: &str, path: &Path) -> Result<()> {
+    let io = |error| Error::io("tidy up beside", path)(error);
+    folder.remove_tree(aside).map_err(io)?;
+    folder.flush().map_err(io)
+}
+
+/// Where a step is that makes a whole folder, or removes one.
+fn tree_stand(
+    folder: &Folder,
+    (name, aside): (&str, &str),
+    (before, after): (Option<&[TreeEntry]>, Option<&[TreeEntry]>),
+    path: &Path,
+) -> Result<Stand> {
+    let io = |error| Error::io("read", path)(error);
+    let is_there = folder.identity(name).map_err(io)?.is_some();
+    let is_aside = folder.identity(aside).map_err(io)?.is_some();
+    let tree = |name: &str| folder.tree(name).ok();
+    Ok(match (after, is_there, is_aside) {
+        (Some(_), false, _) => Stand::Before,
+        // What waits aside was not put in place: somebody else made the folder.
+        (Some(_), true, true) => Stand::Other,
+        (Some(entries), true, false) => {
+            let is_ours = tree(name).is_some_and(|found| is_same_tree(&found, entries));
+            if is_ours { Stand::After } else { Stand::Other }
+        }
+        (None, false, false) => Stand::After,
+        (None, _, true) => {
+            let known = before.unwrap_or_default();
+            let is_known =
+                tree(aside).is_some_and(|left| left.iter().all(|entry| is_in(entry, known)));
+            if is_known { Stand::After } else { Stand::Other }
+        }
+        (None, true, false) => {
+            let known = before.unwrap_or_default();
+            let is_whole = tree(name).is_some_and(|found| is_same_tree(&found, known));
+            if is_whole {
+                Stand::Before
+            } else {
+                Stand::Other
+            }
+        }
+    })
+}
+
+fn is_in(entry: &TreeEntry, known: &[TreeEntry]) -> bool {
+    let Some(content) = &entry.content else {
+        return true;
+    };
+    known.iter().any(|known| {
+        known.path == entry.path
+            && known
+                .content
+                .as_ref()
+                .is_some_and(|known| known.says_the_same(content))
+    })
+}
+
+/// What is left of a folder that was being removed goes; with something unknown in it the folder comes back.
+fn tidy_tree(
+    folder: &Folder,
+    (name, aside): (&str, &str),
+    known: &[TreeEntry],
+    (path, keep): (&Path, Keep<'_>),
+) -> Result<bool> {
+    let io = |error| Error::io("tidy up beside", path)(error);
+    let left = folder.tree(aside).map_err(io)?;
+    let unknown: Vec<&TreeEntry> = left.iter().filter(|entry| !is_in(entry, known)).collect();
+    if !unknown.is_empty() {
+        if folder.identity(name).map_err(io)?.is_none() {
+            folder.rename(aside, folder, name).map_err(io)?;
+            folder.flush().map_err(io)?;
+            return Ok(true);
+        }
+        let mut all = std::collections::HashMap::new();
+        folder
+            .tree_with(aside, &mut |hash, bytes| {
+                all.insert(hash.to_owned(), bytes);
+                Ok(())
+            })
+            .map_err(io)?;
+        for entry in unknown {
+            if let Some(content) = &entry.content {
+                let bytes = content.hash().and_then(|hash| all.get(hash)).cloned();
+                keep(&path.join(&entry.path), content, bytes.unwrap_or_default())?;
+            }
+        }
+    }
+    clear(folder, aside, path)?;
+    Ok(false)
 }
 
 /// Whether a folder holds what it is expected to, permissions aside.

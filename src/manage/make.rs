@@ -1,11 +1,12 @@
 //! Carries a change through: bytes and journal first, then the files, then the rows.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::execute::{Executor, missing_folders};
 use super::plan::Plan;
 use super::settle::settle;
+use super::step::Stand;
 use crate::error::{Error, Result};
 use crate::library::Content;
 use crate::stop;
@@ -27,7 +28,7 @@ pub(super) type Inspect<'a> = &'a dyn Fn(&Plan, &[Option<PathBuf>]) -> Result<()
 ///
 /// # Errors
 /// What `inspect` returns, [`Error::Conflict`], [`Error::Io`], [`Error::Database`]. The change is noted as failed
-/// and the files are as they were then.
+/// and the files are as they were then; where the system stands in the way of that, the next command goes on.
 pub(super) fn make(
     store: &mut Store,
     plan: &mut Plan,
@@ -36,16 +37,39 @@ pub(super) fn make(
 ) -> Result<i64> {
     plan.made = plan.steps.iter().flat_map(missing_folders).collect();
     let change_id = begin(store, plan, context)?;
-    let outcome = on_disk(store, plan, inspect);
-    match outcome {
+    match on_disk(store, plan, inspect) {
         Ok(()) => {
             settle(store, plan, change_id, context.now)?;
             Ok(change_id)
         }
         Err(error) => {
-            fail(store, change_id, &error)?;
+            give_up(store, plan, change_id, &error, context.now)?;
             Err(error)
         }
+    }
+}
+
+/// Takes a change back that cannot be made. Until that is done the journal says so.
+///
+/// # Errors
+/// [`Error::Database`]. Trouble with files is left to whoever recovers.
+fn give_up(
+    store: &mut Store,
+    plan: &mut Plan,
+    change_id: i64,
+    error: &Error,
+    now: Timestamp,
+) -> Result<()> {
+    plan.given_up = Some((error.code().to_owned(), told(error)));
+    let text = serde_json::to_string(plan).unwrap_or_default();
+    store.append(|tx| tx.replace_journal(change_id, &text))?;
+    let mut displaced = Displaced::default();
+    let taken_back = take_back(store, plan, &mut displaced);
+    displaced.note(store, plan, now)?;
+    match taken_back {
+        Ok(()) => fail(store, change_id, error),
+        // Still in the journal.
+        Err(_) => Ok(()),
     }
 }
 
@@ -142,38 +166,109 @@ fn on_disk(store: &Store, plan: &Plan, inspect: Inspect<'_>) -> Result<()> {
         }
         inspect(plan, &staged)
     };
-    if let Err(error) = stage() {
-        take_back(&executor, plan, 0);
-        return Err(error);
-    }
+    stage()?;
     for (number, step) in plan.steps.iter().enumerate() {
-        let staged = if late.contains(&number) {
-            executor.stage(number, step)
-        } else {
-            Ok(())
-        };
-        if let Err(error) = staged.and_then(|()| executor.publish(number, step)) {
-            take_back(&executor, plan, number);
-            return Err(error);
+        if late.contains(&number) {
+            executor.stage(number, step)?;
         }
+        executor.publish(number, step)?;
     }
     Ok(())
 }
 
-/// Takes back the first `done` steps, the last one first, and removes what was written aside. What somebody else
-/// changed meanwhile stays as it is.
-fn take_back(executor: &Executor<'_>, plan: &Plan, done: usize) {
-    for (number, step) in plan.steps.iter().enumerate().take(done).rev() {
+/// Takes back whatever was done, the last step first, and removes what was written aside. What somebody else changed
+/// meanwhile stays as it is.
+///
+/// # Errors
+/// [`Error::Io`] where the system stands in the way.
+pub(super) fn take_back(store: &Store, plan: &Plan, displaced: &mut Displaced) -> Result<()> {
+    let bytes_of = |hash: &str| bytes_of(store, &plan.bytes, hash);
+    let executor = Executor {
+        token: &plan.token,
+        bytes_of: &bytes_of,
+    };
+    for (number, step) in plan.steps.iter().enumerate().rev() {
         let back = step.inverse();
-        if executor.stage(number, &back).is_ok() {
-            let _ = executor.publish(number, &back);
+        let mut stand = executor.stand(number, &back)?;
+        if executor.tidy(number, &back, &mut displaced.keep())? {
+            stand = executor.stand(number, &back)?;
         }
-        let _ = executor.tidy(number, &back);
-    }
-    for (number, step) in plan.steps.iter().enumerate().skip(done) {
-        let _ = executor.tidy(number, step);
+        if stand == Stand::Before {
+            executor.stage(number, &back)?;
+            match executor.publish(number, &back) {
+                Ok(()) | Err(Error::Conflict { .. }) => {}
+                Err(error) => return Err(error),
+            }
+            executor.tidy(number, &back, &mut displaced.keep())?;
+        }
     }
     Executor::forget_made(&plan.made);
+    Ok(())
+}
+
+/// Texts of others that were displaced and whose place is taken: kept in the history, where they can be found.
+#[derive(Debug, Default)]
+pub(super) struct Displaced(Vec<(PathBuf, Content, Vec<u8>)>);
+
+impl Displaced {
+    pub(super) fn keep(&mut self) -> impl FnMut(&Path, &Content, Vec<u8>) -> Result<()> + '_ {
+        |path, content, bytes| {
+            self.0.push((path.to_path_buf(), content.clone(), bytes));
+            Ok(())
+        }
+    }
+
+    /// Writes them into the history.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub(super) fn note(self, store: &mut Store, plan: &Plan, now: Timestamp) -> Result<()> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let mut packer = Packer::new();
+        store.append_durably(|tx| {
+            let change_id =
+                tx.add_external_change("a text that an interrupted change had displaced", now)?;
+            for (path, content, bytes) in &self.0 {
+                if let Some(hash) = content.hash() {
+                    tx.put_blob(&packer.pack(hash.to_owned(), bytes))?;
+                }
+                let text = path.to_string_lossy();
+                let part = plan.parts.iter().find(|part| {
+                    let names = part
+                        .files
+                        .iter()
+                        .any(|file| text.ends_with(file.path.as_str()));
+                    names
+                        || part
+                            .from
+                            .as_ref()
+                            .is_some_and(|from| path.starts_with(from))
+                });
+                let revision = tx.add_part(
+                    change_id,
+                    &NewPart {
+                        skill_id: part.and_then(|part| part.skill_id),
+                        name: part.map_or("", |part| part.name.as_str()),
+                        title: "displaced text kept",
+                        from_path: None,
+                        to_path: None,
+                    },
+                )?;
+                let after = standing(Some(content));
+                let file = NewPartFile {
+                    is_absolute: true,
+                    path: &text,
+                    moved_from: None,
+                    before: after,
+                    after,
+                };
+                tx.add_part_file(revision, &file)?;
+            }
+            Ok(())
+        })
+    }
 }
 
 pub(super) fn bytes_of(

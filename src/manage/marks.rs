@@ -4,7 +4,7 @@ use super::ownership::{Verdict, decide_mark};
 use super::request::Who;
 use super::writer::Writer;
 use crate::error::{Error, Result};
-use crate::store::{NewMark, SkillFacts};
+use crate::store::{NewMark, SkillFacts, Store};
 
 /// What is said about a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,25 +53,7 @@ impl Writer {
     /// [`Error::Denied`] for who may not, and where the mark makes no sense.
     pub fn mark(&mut self, who: &Who, skill: i64, mark: &Mark) -> Result<bool> {
         self.refresh_skill(skill)?;
-        let facts = self.store().skill_facts(skill)?;
-        if let Verdict::Refuse { code, why, hint } = decide_mark(who.actor, mark, &facts) {
-            return Err(Error::Denied {
-                code,
-                message: why,
-                hint,
-            });
-        }
-        let disabled = self.store().disabled_on(skill)?;
-        let is_news = match mark {
-            Mark::Pin => !facts.is_pinned,
-            Mark::Unpin => facts.is_pinned,
-            Mark::Disable(platform) => !disabled.contains(platform),
-            Mark::Enable(None) => !disabled.is_empty(),
-            Mark::Enable(platform) => disabled.contains(platform),
-            Mark::Adopt(whose) => facts.origin != *whose,
-            Mark::Release => facts.human_edited_at.is_some(),
-        };
-        if !is_news {
+        if !is_news(self.store(), who, skill, mark)? {
             return Ok(false);
         }
         let now = self.settings().now;
@@ -99,6 +81,38 @@ impl Writer {
         })?;
         Ok(true)
     }
+}
+
+/// Says whether a mark would be news. Writes nothing.
+///
+/// # Errors
+/// [`Error::Denied`] for who may not, and where the mark makes no sense.
+pub fn is_news(store: &Store, who: &Who, skill: i64, mark: &Mark) -> Result<bool> {
+    let facts = store.skill_facts(skill)?;
+    if let Verdict::Refuse { code, why, hint } = decide_mark(who.actor, mark, &facts) {
+        return Err(Error::Denied {
+            code,
+            message: why,
+            hint,
+        });
+    }
+    let disabled = store.disabled_on(skill)?;
+    Ok(match mark {
+        Mark::Pin => !facts.is_pinned,
+        Mark::Unpin => facts.is_pinned,
+        Mark::Disable(platform) => !disabled.contains(platform),
+        Mark::Enable(None) => !disabled.is_empty(),
+        Mark::Enable(Some(_)) if disabled.contains(&None) => {
+            return Err(Error::Denied {
+                code: "disabled-everywhere",
+                message: format!("`{}` is disabled everywhere", facts.name),
+                hint: Some(format!("`skilldb enable {}` shows it again", facts.name)),
+            });
+        }
+        Mark::Enable(platform) => disabled.contains(platform),
+        Mark::Adopt(whose) => facts.origin != *whose,
+        Mark::Release => facts.human_edited_at.is_some(),
+    })
 }
 
 /// Refuses marks that make no sense for a skill.

@@ -103,6 +103,10 @@ pub struct Wish<'a> {
     pub skill: Option<&'a SkillFacts>,
     /// Whether files below the root may be changed.
     pub is_writable: bool,
+    /// Who made what is taken back, as a word; `None` when nothing is.
+    pub reverses: Option<&'a str>,
+    /// Whether the skill's folder really lies outside of its root, behind a link.
+    pub leaves_root: bool,
 }
 
 /// Decides.
@@ -137,8 +141,29 @@ pub fn decide(wish: Wish<'_>, policy: &Policy) -> Verdict {
             hint: Some("`write_policy` in the configuration decides this".to_owned()),
         };
     }
+    let is_of_person = wish.reverses == Some(Actor::User.as_str());
     let verdict = match wish.actor {
         Actor::User => Verdict::Allow,
+        Actor::BackgroundReview | Actor::Curator if is_of_person => Verdict::Refuse {
+            code: "decided-by-a-person",
+            why: "a person decided that: automation does not take it back".to_owned(),
+            hint: None,
+        },
+        Actor::Agent if is_of_person => {
+            Verdict::Propose("a person decided what is to be taken back".to_owned())
+        }
+        Actor::Agent | Actor::BackgroundReview | Actor::Curator if wish.leaves_root => {
+            Verdict::Refuse {
+                code: "link-leaves-root",
+                why: format!(
+                    "`{}` is reached through a link that leads out of its root",
+                    wish.skill.map_or("", |skill| skill.name.as_str())
+                ),
+                hint: Some(
+                    "a person may change it, or make the folder it leads to a root".to_owned(),
+                ),
+            }
+        }
         Actor::Agent => of_agent(wish),
         Actor::BackgroundReview | Actor::Curator => of_background(wish),
     };
@@ -283,6 +308,8 @@ mod tests {
             reach,
             skill,
             is_writable: true,
+            reverses: None,
+            leaves_root: false,
         };
         match decide(wish, policy) {
             Verdict::Allow => "allow",
@@ -378,6 +405,41 @@ mod tests {
     }
 
     #[test]
+    fn what_a_person_decided_is_not_taken_back_by_automation() {
+        let mine = skill("agent");
+        let verdict = |actor, leaves_root: bool| {
+            let wish = Wish {
+                actor,
+                action: Action::Undo,
+                reach: Reach::Write,
+                skill: Some(&mine),
+                is_writable: true,
+                reverses: (!leaves_root).then_some("user"),
+                leaves_root,
+            };
+            decide(wish, &Policy::default())
+        };
+        for actor in [Actor::BackgroundReview, Actor::Curator] {
+            assert!(matches!(
+                verdict(actor, false),
+                Verdict::Refuse {
+                    code: "decided-by-a-person",
+                    ..
+                }
+            ));
+            assert!(matches!(
+                verdict(actor, true),
+                Verdict::Refuse {
+                    code: "link-leaves-root",
+                    ..
+                }
+            ));
+        }
+        assert!(matches!(verdict(Actor::Agent, false), Verdict::Propose(_)));
+        assert_eq!(verdict(Actor::User, false), Verdict::Allow);
+    }
+
+    #[test]
     fn nobody_writes_below_a_read_only_root() {
         let mine = skill("user");
         let wish = Wish {
@@ -386,6 +448,8 @@ mod tests {
             reach: Reach::Write,
             skill: Some(&mine),
             is_writable: false,
+            reverses: None,
+            leaves_root: false,
         };
         assert!(matches!(
             decide(wish, &Policy::default()),

@@ -11,7 +11,7 @@ use super::step::Step;
 use crate::error::{Error, Result};
 use crate::library::write::{Folder, is_real_folder};
 use crate::library::{ARCHIVE, TreeEntry};
-use crate::store::{RootRow, SkillFacts, Store};
+use crate::store::{NameTaken, RootRow, SkillFacts, Store};
 use crate::time::Timestamp;
 
 fn denied(code: &'static str, message: String, hint: Option<String>) -> Error {
@@ -100,7 +100,10 @@ pub(super) fn check_collisions(
             Some(hint.to_owned()),
         )
     };
-    if let Some(found) = store.name_taken(name, own.map(|own| own.id))? {
+    let taken_by = store.name_taken(name, own.map(|own| own.id))?;
+    // A folder that was removed meanwhile takes no name.
+    let is_there = |found: &NameTaken| Path::new(&found.path).symlink_metadata().is_ok();
+    if let Some(found) = taken_by.filter(is_there) {
         let hint = match found.by {
             "a skill" => format!(
                 "change it with `skilldb edit {name}` or `skilldb patch {name}`, or choose another name"
@@ -119,7 +122,21 @@ pub(super) fn check_collisions(
     }
     if let Some(category) = category {
         let folder = root.join(category);
-        if folder.join("SKILL.md").symlink_metadata().is_ok() {
+        let own = own.map(|own| own.id);
+        if let Some(found) = store
+            .name_taken(category, own)?
+            .filter(|found| found.by != "a category")
+        {
+            return Err(denied(
+                "name-taken",
+                format!(
+                    "the category `{category}` has the name of {}: {}",
+                    found.by, found.path
+                ),
+                Some("choose another category".to_owned()),
+            ));
+        }
+        if holds_skill(&folder) {
             return Err(denied(
                 "name-taken",
                 format!("the category `{category}` is a skill: {}", folder.display()),
@@ -137,7 +154,11 @@ pub(super) fn check_collisions(
         }
         places.push(folder);
     }
-    for place in places {
+    let below: Vec<PathBuf> = places
+        .iter()
+        .flat_map(|place| unsynced(place, name))
+        .collect();
+    for place in places.into_iter().chain(below) {
         let found = namesake(&place, name).map(|found| place.join(found));
         let is_own = |found: &PathBuf| own.is_some_and(|own| *found == own.path());
         if let Some(found) = found.filter(|found| !is_own(found)) {
@@ -149,6 +170,15 @@ pub(super) fn check_collisions(
         }
     }
     Ok(())
+}
+
+/// Folders of a folder that hold something of this name: categories that were never synced.
+fn unsynced(folder: &Path, name: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.path())
+        .filter(|path| path.join(name).symlink_metadata().is_ok() && !holds_skill(path))
+        .collect()
 }
 
 /// The entry of a folder that has this name, whatever its case.
@@ -180,7 +210,16 @@ pub(super) fn archive(
         ));
     }
     let from = movable_folder(facts)?;
-    let to = free_place(&facts.root.join(ARCHIVE).join(&facts.rel_path), now);
+    let wanted = facts.root.join(ARCHIVE).join(&facts.rel_path);
+    // Inside an archived skill it would be a part of that one.
+    let wanted = match nearest_skill(&facts.root, &wanted) {
+        Some(_) => facts
+            .root
+            .join(ARCHIVE)
+            .join(from.file_name().unwrap_or_default()),
+        None => wanted,
+    };
+    let to = free_place(&wanted, now);
     let Ok(rel_path) = to.strip_prefix(&facts.root) else {
         return Err(denied(
             "path-escapes",
@@ -345,12 +384,17 @@ pub fn archived_at(folder: &str) -> Option<(&str, String)> {
     (is_stamp && !name.is_empty()).then(|| (name, time()))
 }
 
+/// Whether a folder is a skill, however its skill file is spelt.
+fn holds_skill(folder: &Path) -> bool {
+    namesake(folder, "SKILL.md").is_some()
+}
+
 /// A folder on the way from the root to `path` that is a skill itself.
 fn nearest_skill(root: &Path, path: &Path) -> Option<PathBuf> {
     path.ancestors()
         .skip(1)
         .take_while(|folder| *folder != root && folder.starts_with(root))
-        .find(|folder| folder.join("SKILL.md").symlink_metadata().is_ok())
+        .find(|folder| holds_skill(folder))
         .map(Path::to_path_buf)
 }
 
@@ -439,18 +483,25 @@ pub(super) fn delete_forever(mut draft: Draft, facts: &SkillFacts) -> Result<Dra
 pub(super) fn files_of(entries: &[TreeEntry], goes: bool) -> Vec<PartFile> {
     entries
         .iter()
-        .filter_map(|entry| {
-            let content = entry.content.clone()?;
-            let (before, after) = if goes {
-                (Some(content), None)
-            } else {
-                (None, Some(content))
-            };
-            Some(PartFile {
-                path: entry.path.clone(),
-                before,
-                after,
-            })
+        .map(|entry| match entry.content.clone() {
+            // An empty folder: its path ends with a slash, and nothing stands there.
+            None => PartFile {
+                path: format!("{}/", entry.path),
+                before: None,
+                after: None,
+            },
+            Some(content) => {
+                let (before, after) = if goes {
+                    (Some(content), None)
+                } else {
+                    (None, Some(content))
+                };
+                PartFile {
+                    path: entry.path.clone(),
+                    before,
+                    after,
+                }
+            }
         })
         .collect()
 }

@@ -98,6 +98,8 @@ pub(super) struct Plan {
     pub steps: Vec<Step>,
     /// The folders that doing it makes, outermost first: gone again when nothing came of it.
     pub made: Vec<PathBuf>,
+    /// Why the change is being taken back, as a stable word and a sentence; `None` while it goes forward.
+    pub given_up: Option<(String, String)>,
     /// What the history says, one for each skill.
     pub parts: Vec<Part>,
     /// What happens to the rows.
@@ -191,6 +193,11 @@ pub(super) enum Effect {
         root_id: i64,
         /// Where it lies.
         rel_path: String,
+    },
+    /// A proposal has become this change.
+    Approve {
+        /// Its row.
+        proposal: i64,
     },
     /// A person changed it: automation leaves it alone from now on.
     Protect {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::draft::Draft;
+use super::judge::leaves_root;
 use super::ownership::{Reach, Verdict, Wish, decide};
 use super::places::{self, New};
 use super::plan::Action;
@@ -93,11 +94,15 @@ impl<'a> Planner<'a> {
                 };
                 rename::rename(draft, &self.live(*skill)?, &asked)
             }
-            Request::Archive { skill } => {
+            Request::Archive { skill, .. } => {
                 let why = who.reason.as_deref().unwrap_or("archived by hand");
                 places::archive(draft, &self.live(*skill)?, self.settings.now, why)
             }
-            Request::Restore { skill } => places::restore(draft, self.store, &self.live(*skill)?),
+            Request::Restore { skill } => {
+                let mut draft = draft;
+                draft.reverses = self.store.archived_by(*skill)?;
+                places::restore(draft, self.store, &self.live(*skill)?)
+            }
             Request::DeleteForever { skill } => places::delete_forever(draft, &self.live(*skill)?),
             Request::Undo { change } => self.undo(draft, *change),
         }
@@ -111,6 +116,8 @@ impl<'a> Planner<'a> {
             reach: Reach::Write,
             skill: Some(other),
             is_writable: other.is_writable,
+            reverses: None,
+            leaves_root: leaves_root(Some(other)),
         };
         match decide(wish, &self.settings.policy) {
             Verdict::Allow => Ok(()),
@@ -153,6 +160,11 @@ impl<'a> Planner<'a> {
 
     /// The root a new skill belongs into: one of the library, or one the configuration names.
     fn root(&self, path: &Path) -> Result<RootRow> {
+        if path != self.settings.own_root && !path.is_dir() {
+            return Err(Error::NoFolder {
+                path: path.to_path_buf(),
+            });
+        }
         let known = self
             .store
             .roots()?

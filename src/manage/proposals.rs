@@ -1,7 +1,10 @@
 //! Changes that wait for a person: written down as they were asked for, asked again when they are approved.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
+use super::paths::split;
 use super::plan::Plan;
 use super::rendered;
 use super::request::{Request, Who};
@@ -9,6 +12,7 @@ use super::step::Step;
 use crate::error::{Error, Result};
 use crate::hash::hash_of;
 use crate::library::Content;
+use crate::library::write::Folder;
 use crate::store::{Actor, NewProposal, ProposalRow, Store};
 use crate::time::Timestamp;
 
@@ -65,11 +69,21 @@ fn base_of(plan: &Plan) -> Value {
                         .as_bytes(),
                 )
             }),
-            Step::Move { id, .. } => Some(format!("folder {}:{}", id.0, id.1)),
+            Step::Move { from, .. } => Some(hash_of_tree(from)),
         };
         base.insert(path, json!(before));
     }
     Value::Object(base)
+}
+
+/// What is in a folder, in one hash; what cannot be read counts as nothing.
+fn hash_of_tree(folder: &Path) -> String {
+    let tree = split(folder).and_then(|(parent, name)| {
+        let opened = Folder::open(parent).map_err(Error::io("open", parent))?;
+        opened.tree(name).map_err(Error::io("read", folder))
+    });
+    let text = serde_json::to_string(&tree.unwrap_or_default()).unwrap_or_default();
+    hash_of(text.as_bytes())
 }
 
 /// Refuses when a file is not what a proposal was based on.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::execute::Executor;
-use super::make::{bytes_of, fail, told};
+use super::make::{Displaced, bytes_of, take_back, told};
 use super::plan::Plan;
 use super::settle::settle;
 use super::step::Stand;
@@ -20,10 +20,25 @@ pub struct Recovered {
     pub action: String,
     /// The skills it touched.
     pub names: Vec<String>,
-    /// Whether it was finished; else nothing of it is left.
-    pub is_finished: bool,
-    /// Why it was not, where somebody else stood in the way.
+    /// Their rows.
+    pub skills: Vec<i64>,
+    /// How it ended.
+    pub fate: Fate,
+    /// Why it was not finished.
     pub trouble: Option<String>,
+}
+
+/// What became of an interrupted change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It is done.
+    Finished,
+    /// Nothing of it was done, and nothing of it is left.
+    Discarded,
+    /// It was taken back.
+    TakenBack,
+    /// The system stands in the way: it goes on waiting.
+    Waits,
 }
 
 /// Settles what was cut short in the library at `home`, if anything was: what every command does before it says
@@ -83,24 +98,38 @@ fn recover_one(
         change_id,
         action: plan.action.as_str().to_owned(),
         names: plan.parts.iter().map(|part| part.name.clone()).collect(),
-        is_finished: false,
+        skills: plan.parts.iter().filter_map(|part| part.skill_id).collect(),
+        fate: Fate::Waits,
         trouble: None,
     };
-    match finish_on_disk(store, plan) {
-        Ok(true) => {
-            settle(store, plan, change_id, now)?;
-            recovered.is_finished = true;
+    let mut displaced = Displaced::default();
+    let outcome = match plan.given_up.clone() {
+        Some((code, message)) => {
+            take_back(store, plan, &mut displaced).map(|()| Some((code, message)))
         }
-        Ok(false) => {
-            store.append(|tx| {
-                tx.settle_change(
-                    change_id,
-                    Ending::Discarded("cut short before anything was changed"),
-                )
-            })?;
+        None => finish(
+            store,
+            plan,
+            change_id,
+            (&mut displaced, &mut recovered),
+            now,
+        ),
+    };
+    displaced.note(store, plan, now)?;
+    match outcome {
+        Ok(None) => {}
+        Ok(Some((code, message))) => {
+            let ending = Ending::Failed(&code, &message);
+            store.append(|tx| tx.settle_change(change_id, ending))?;
+            recovered.fate = Fate::TakenBack;
+            recovered.trouble = Some(message);
         }
-        Err(error @ Error::Conflict { .. }) => {
-            fail(store, change_id, &error)?;
+        Err(
+            error @ (Error::Io { .. }
+            | Error::NotKept { .. }
+            | Error::DamagedBytes { .. }
+            | Error::Conflict { .. }),
+        ) => {
             recovered.trouble = Some(told(&error));
         }
         Err(error) => return Err(error),
@@ -108,8 +137,36 @@ fn recover_one(
     Ok(recovered)
 }
 
+/// Goes forward where something was done, gives up where somebody stands in the way. Returns why it was taken back.
+fn finish(
+    store: &mut Store,
+    plan: &Plan,
+    change_id: i64,
+    (displaced, recovered): (&mut Displaced, &mut Recovered),
+    now: Timestamp,
+) -> Result<Option<(String, String)>> {
+    match finish_on_disk(store, plan, displaced) {
+        Ok(true) => {
+            settle(store, plan, change_id, now)?;
+            recovered.fate = Fate::Finished;
+            Ok(None)
+        }
+        Ok(false) => {
+            let ending = Ending::Discarded("cut short before anything was changed");
+            store.append(|tx| tx.settle_change(change_id, ending))?;
+            recovered.fate = Fate::Discarded;
+            Ok(None)
+        }
+        Err(error @ Error::Conflict { .. }) => {
+            take_back(store, plan, displaced)?;
+            Ok(Some((error.code().to_owned(), told(&error))))
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// Brings the steps to one end: all done (`true`), or, where none was, none (`false`).
-fn finish_on_disk(store: &Store, plan: &Plan) -> Result<bool> {
+fn finish_on_disk(store: &Store, plan: &Plan, displaced: &mut Displaced) -> Result<bool> {
     let bytes_of = |hash: &str| bytes_of(store, &plan.bytes, hash);
     let executor = Executor {
         token: &plan.token,
@@ -117,33 +174,21 @@ fn finish_on_disk(store: &Store, plan: &Plan) -> Result<bool> {
     };
     let mut stands = Vec::with_capacity(plan.steps.len());
     for (number, step) in plan.steps.iter().enumerate() {
-        executor.tidy(number, step)?;
-        // A step of the way back may have been under way.
-        executor.tidy(number, &step.inverse())?;
-        stands.push(executor.stand(step)?);
+        let mut stand = executor.stand(number, step)?;
+        if executor.tidy(number, step, &mut displaced.keep())? {
+            stand = executor.stand(number, step)?;
+        }
+        stands.push(stand);
     }
     // They are done in order, and a later one may have moved what an earlier one wrote.
-    let done = stands
-        .iter()
-        .rposition(|stand| *stand == Stand::After)
-        .map_or(0, |last| last + 1);
+    let last = stands.iter().rposition(|stand| *stand == Stand::After);
+    let done = last.map_or(0, |last| last + 1);
     if done == 0 && stands.iter().all(|stand| *stand == Stand::Before) {
         Executor::forget_made(&plan.made);
         return Ok(false);
     }
-    match go_on(&executor, plan, done) {
-        Ok(()) => Ok(true),
-        Err(error @ Error::Conflict { .. }) => {
-            go_back(&executor, plan)?;
-            Err(error)
-        }
-        Err(error) => Err(error),
-    }
-}
-
-fn go_on(executor: &Executor<'_>, plan: &Plan, done: usize) -> Result<()> {
     for (number, step) in plan.steps.iter().enumerate().skip(done) {
-        if executor.stand(step)? == Stand::Other {
+        if executor.stand(number, step)? == Stand::Other {
             return Err(Error::Conflict {
                 path: step.path().to_path_buf(),
                 message: "it was changed by somebody else meanwhile".to_owned(),
@@ -152,18 +197,5 @@ fn go_on(executor: &Executor<'_>, plan: &Plan, done: usize) -> Result<()> {
         executor.stage(number, step)?;
         executor.publish(number, step)?;
     }
-    Ok(())
-}
-
-fn go_back(executor: &Executor<'_>, plan: &Plan) -> Result<()> {
-    for (number, step) in plan.steps.iter().enumerate().rev() {
-        let back = step.inverse();
-        if executor.stand(&back)? == Stand::Before {
-            executor.stage(number, &back)?;
-            let _ = executor.publish(number, &back);
-        }
-        executor.tidy(number, &back)?;
-    }
-    Executor::forget_made(&plan.made);
-    Ok(())
+    Ok(true)
 }

@@ -12,7 +12,7 @@ use super::step::Step;
 use super::texts::folder_name;
 use crate::error::{Error, Result};
 use crate::library::Content;
-use crate::references::{self, Hit, Kind, Target, Text};
+use crate::references::{self, Hit, Kind, Moved, Target, Text};
 use crate::store::{SkillFacts, Store};
 
 /// Larger files are not looked into, bytes.
@@ -54,12 +54,17 @@ pub(super) fn rename(mut draft: Draft, facts: &SkillFacts, asked: &Renaming<'_>)
         folder: from.clone(),
         rel_path: facts.rel_path.clone(),
         root: facts.root.clone(),
+        is_path: Path::new("/").join(&facts.name).exists(),
     };
     // With two skills of a name nobody can say which one a name means.
     let namesake = asked.store.live_named(&facts.name, facts.id)?;
     let search = Search {
         target: &target,
-        name,
+        to: Moved {
+            name,
+            folder: &to,
+            rel_path: &rel_path,
+        },
         paths_only: namesake.is_some(),
     };
     if let Some(path) = &namesake {
@@ -71,7 +76,13 @@ pub(super) fn rename(mut draft: Draft, facts: &SkillFacts, asked: &Renaming<'_>)
     let title = format!("renamed from {} to {name}", facts.name);
     let part = draft.add_skill(facts, title, Reach::Write);
     let files = asked.store.small_files(LARGEST)?;
-    let own = own_files(&search, facts, &from, files.get(&facts.id))?;
+    let own = own_files(
+        &search,
+        facts,
+        &from,
+        files.get(&facts.id),
+        &mut draft.notes,
+    )?;
     for other in asked.store.live_facts()? {
         if other.id != facts.id {
             let empty = Vec::new();
@@ -130,18 +141,18 @@ fn place_of<'a>(facts: &SkillFacts, to: &'a str) -> Result<(&'a str, String)> {
 /// What is looked for, and what is put in its place.
 struct Search<'a> {
     target: &'a Target,
-    name: &'a str,
+    to: Moved<'a>,
     paths_only: bool,
 }
 
 impl Search<'_> {
     /// The hits in a text, and the text after.
-    fn rewritten(&self, text: &str, path: &Path) -> (Vec<Hit>, String) {
-        let mut hits = references::find(text, Text::of(path), path, self.target);
+    fn rewritten(&self, text: &str, path: &Path, kind: Text) -> (Vec<Hit>, String) {
+        let mut hits = references::find(text, kind, path, self.target);
         if self.paths_only {
             hits.retain(|hit| hit.kind == Kind::Path);
         }
-        let after = references::rewrite(text, &hits, self.name);
+        let after = references::rewrite(text, &hits, self.target, &self.to);
         (hits, after)
     }
 }
@@ -160,6 +171,7 @@ fn own_files(
     facts: &SkillFacts,
     folder: &Path,
     files: Option<&Vec<String>>,
+    notes: &mut Vec<String>,
 ) -> Result<Vec<Change>> {
     let mut changes = Vec::new();
     let others = files
@@ -173,12 +185,24 @@ fn own_files(
         let Ok(text) = std::str::from_utf8(&bytes) else {
             continue;
         };
-        let (_, mut after) = search.rewritten(text, &folder.join(path));
+        let (_, mut after) = search.rewritten(text, &folder.join(path), Text::of(Path::new(path)));
         if *path == facts.file_name {
-            if let Some(declared) = references::rename_declared(&after, search.name) {
+            if let Some(declared) = references::rename_declared(&after, search.to.name) {
                 after = declared;
             }
-            check_header(facts, text, &after, search.name)?;
+            check_header(facts, text, &after, search.to.name)?;
+        }
+        if leaves_folder(text)
+            && facts.rel_path.rsplit_once('/').map(|(parent, _)| parent)
+                != search
+                    .to
+                    .rel_path
+                    .rsplit_once('/')
+                    .map(|(parent, _)| parent)
+        {
+            notes.push(format!(
+                "{path} links out of the skill by `../`: look where that leads from the new place"
+            ));
         }
         if after != text {
             let (before, after) = sides(&content, bytes.clone(), after);
@@ -186,6 +210,11 @@ fn own_files(
         }
     }
     Ok(changes)
+}
+
+/// Whether a Markdown link leads out of the folder.
+fn leaves_folder(text: &str) -> bool {
+    text.contains("](../")
 }
 
 /// A name that stands where it cannot be rewritten line by line stays as it is, and is told.
@@ -230,7 +259,7 @@ fn other_skill(
         let Ok(text) = std::str::from_utf8(&bytes) else {
             continue;
         };
-        let (hits, after) = search.rewritten(text, &whole);
+        let (hits, after) = search.rewritten(text, &whole, Text::of(&whole));
         if hits.is_empty() {
             continue;
         }
@@ -266,7 +295,7 @@ fn other_skill(
     };
     let title = format!(
         "names {} now instead of {}: {places}",
-        search.name, search.target.name
+        search.to.name, search.target.name
     );
     let part = draft.add_named(other, title);
     for (path, before, after) in changes {
@@ -308,7 +337,7 @@ fn outside(draft: &mut Draft, search: &Search<'_>, path: &Path) -> Result<()> {
     let Ok(text) = std::str::from_utf8(&bytes) else {
         return Ok(());
     };
-    let (hits, after) = search.rewritten(text, &path);
+    let (hits, after) = search.rewritten(text, &path, Text::of_automation(&path));
     let Some(folder) = path.parent().filter(|_| !hits.is_empty()) else {
         return Ok(());
     };
@@ -318,7 +347,7 @@ fn outside(draft: &mut Draft, search: &Search<'_>, path: &Path) -> Result<()> {
         .collect();
     let title = format!(
         "names {} now instead of {}: {}",
-        search.name,
+        search.to.name,
         search.target.name,
         places.join(", ")
     );

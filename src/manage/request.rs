@@ -120,6 +120,8 @@ pub enum Request {
     Archive {
         /// The skill.
         skill: i64,
+        /// Whether it was asked to be deleted: a rule about that counts as well.
+        as_delete: bool,
     },
     /// Out of the archive.
     Restore {
@@ -166,7 +168,7 @@ impl Request {
             | Self::Write { skill, .. }
             | Self::RemoveFile { skill, .. }
             | Self::Rename { skill, .. }
-            | Self::Archive { skill }
+            | Self::Archive { skill, .. }
             | Self::Restore { skill }
             | Self::DeleteForever { skill } => Some(*skill),
         }

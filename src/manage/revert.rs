@@ -20,7 +20,8 @@ pub(super) fn reverted(
     (facts, folder): (&SkillFacts, &Path),
 ) -> Result<Vec<(String, Side, Side)>> {
     let mut files = Vec::new();
-    for file in part.files.iter().filter(|file| file.moved_from.is_none()) {
+    let is_file = |file: &&ChangedFile| file.moved_from.is_none() && !file.path.ends_with('/');
+    for file in part.files.iter().filter(is_file) {
         let is_skill_file = file.path == facts.file_name;
         if is_skill_file && file.before.is_nothing() {
             return Err(denied(
@@ -197,6 +198,15 @@ pub(super) fn is(held: &Held, found: Option<&Content>) -> bool {
     }
 }
 
+/// The permissions of a file of which nobody knows them any more.
+fn usual_mode(bytes: &[u8]) -> u32 {
+    if bytes.starts_with(b"#!") {
+        0o755
+    } else {
+        0o644
+    }
+}
+
 /// What was held, with its bytes. Where the history knows no permissions those of today count.
 pub(super) fn held(store: &Store, held: &Held, mode: Option<u32>) -> Result<Side> {
     if let Some(hash) = &held.hash {
@@ -205,7 +215,7 @@ pub(super) fn held(store: &Store, held: &Held, mode: Option<u32>) -> Result<Side
             .ok_or_else(|| Error::NotKept { hash: hash.clone() })?;
         let content = Content::File {
             hash: hash.clone(),
-            mode: held.mode.or(mode).unwrap_or(0o644),
+            mode: held.mode.or(mode).unwrap_or_else(|| usual_mode(&bytes)),
         };
         return Ok(Some((content, bytes)));
     }

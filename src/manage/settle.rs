@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::library::Content;
 use crate::library::write::ASIDE;
 use crate::stop;
-use crate::store::{Ending, Place, RootRow, Store, Tx};
+use crate::store::{Decision, Ending, Place, RootRow, Store, Tx};
 use crate::sync::{self, Seen};
 use crate::time::Timestamp;
 
@@ -27,7 +27,7 @@ pub(super) fn settle(store: &mut Store, plan: &Plan, change_id: i64, now: Timest
             _ => None,
         });
     }
-    store.append(|tx| {
+    let settled = store.append(|tx| {
         make_room(tx, plan, now)?;
         for (effect, seen) in plan.effects.iter().zip(&seen) {
             apply(tx, plan, change_id, &roots, (effect, seen.as_ref()), now)?;
@@ -35,7 +35,19 @@ pub(super) fn settle(store: &mut Store, plan: &Plan, change_id: i64, now: Timest
         tx.raise_generation()?;
         tx.mark_link_due()?;
         tx.settle_change(change_id, Ending::Applied)
-    })?;
+    });
+    match settled {
+        // The files say what they shall say. Rows that will not follow are left to a walk of the whole root, so that
+        // one change never stands in the way of everything else.
+        Err(error) if error.is_constraint() => store.append(|tx| {
+            for root in roots.iter().filter(|root| plan.roots.contains(&root.path)) {
+                tx.forget_walk(root.id)?;
+            }
+            tx.raise_generation()?;
+            tx.settle_change(change_id, Ending::Applied)
+        })?,
+        settled => settled?,
+    }
     stop::point();
     Ok(())
 }
@@ -151,6 +163,9 @@ fn apply(
                     rel_path,
                 },
             )
+        }
+        Effect::Approve { proposal } => {
+            tx.decide_proposal(*proposal, Decision::Approved(change_id), now)
         }
         Effect::Protect { skill_id } => tx.mark_edited_by_hand(*skill_id, now),
     }

@@ -245,6 +245,7 @@ pub(super) fn between(
     draft.plan.snapshot = Some(to);
     draft.plan.from_snapshot = Some(from);
     draft.plan.undoes = undone.map(|change| change.id);
+    draft.reverses = undone.map(|change| change.actor.clone());
     let roots: HashMap<i64, RootRow> = store
         .roots()?
         .into_iter()

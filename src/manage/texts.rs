@@ -48,6 +48,17 @@ impl Target {
             }
         };
         let before = read(&folder, &path)?;
+        if before.is_none()
+            && let Some(twin) = twin_of(&folder, &path)
+        {
+            return Err(Error::Denied {
+                code: "name-taken",
+                message: format!("`{path}` differs only in case from `{twin}`"),
+                hint: Some(
+                    "on many systems both are one file: name the one that is there".to_owned(),
+                ),
+            });
+        }
         check_base(
             &folder.join(&path),
             base,
@@ -139,6 +150,25 @@ pub(super) fn folder_name(facts: &SkillFacts) -> &str {
             .unwrap_or_default(),
         path => path.rsplit('/').next().unwrap_or(path),
     }
+}
+
+/// A path that is there and differs only in case.
+fn twin_of(folder: &Path, path: &str) -> Option<String> {
+    let mut found = PathBuf::new();
+    let mut differs = false;
+    for part in path.split('/') {
+        let names = std::fs::read_dir(folder.join(&found)).ok()?;
+        let names: Vec<String> = names
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        let lower = part.to_lowercase();
+        let same = names.iter().find(|name| *name == part);
+        let twin = same.or_else(|| names.iter().find(|name| name.to_lowercase() == lower))?;
+        differs |= twin != part;
+        found.push(twin);
+    }
+    differs.then(|| found.to_string_lossy().into_owned())
 }
 
 fn not_there(facts: &SkillFacts, folder: &Path, path: &str) -> Error {

@@ -78,12 +78,22 @@ pub(super) fn undo(mut draft: Draft, asked: &Undoing<'_>) -> Result<Draft> {
         return snapshot::between(draft, asked.store, (to, from), Some(asked.change));
     }
     draft.plan.undoes = Some(asked.change.id);
+    draft.reverses = Some(asked.change.actor.clone());
     let states = asked.store.states_changed_by(asked.change.id)?;
     for part in asked.change.parts.iter().rev() {
         let facts = part
             .skill
             .and_then(|id| asked.facts.iter().find(|facts| facts.id == id));
         let is_gone = facts.is_some_and(|facts| facts.has_ended);
+        let is_only_named =
+            asked.change.action == "rename" && part.from.is_none() && part.to.is_none();
+        if let (Some(facts), true, true) = (facts, is_gone, is_only_named) {
+            draft.notes.push(format!(
+                "`{}` was removed since: what named the skill there is left out",
+                facts.name
+            ));
+            continue;
+        }
         if let (Some(facts), true, false) =
             (facts, is_gone, part.from.is_some() && part.to.is_none())
         {
@@ -188,7 +198,7 @@ fn unmake(
             )),
         ));
     }
-    let number = draft.add_skill(facts, title(asked), Reach::Remove);
+    let number = draft.add_skill(facts, title(asked), Reach::RemoveForGood);
     if let Some(new) = draft.plan.parts.get_mut(number) {
         new.from = Some(path.clone());
         new.files = files_of(&entries, true);
@@ -224,6 +234,13 @@ fn bring_back(
     is_taken(asked.store, facts, path)?;
     let mut entries = Vec::new();
     for file in &part.files {
+        if let Some(folder) = file.path.strip_suffix('/') {
+            entries.push(TreeEntry {
+                path: folder.to_owned(),
+                content: None,
+            });
+            continue;
+        }
         let Some((content, bytes)) = held(asked.store, &file.before, None)? else {
             continue;
         };

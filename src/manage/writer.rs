@@ -5,20 +5,17 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use super::draft::Draft;
+use super::judge::{inspect, judge};
 use super::make::{Attempt, Context, make, note_failure};
-use super::ownership::{Policy, Verdict, Wish, decide};
-use super::plan::Plan;
+use super::ownership::Policy;
+use super::plan::{Effect, Plan};
 use super::planner::Planner;
-use super::recover::{Recovered, recover};
+use super::recover::{Fate, Recovered, recover};
 use super::request::{Request, Who};
-use super::step::Step;
 use super::{proposals, rendered};
 use crate::error::{Error, Result};
-use crate::guard::{self, Level, Staged};
 use crate::hash::hash_of;
-use crate::store::{
-    self, ChangeRow, Decision, LibraryLock, ProposalRow, RootRow, SkillFacts, Store, Waiting,
-};
+use crate::store::{self, ChangeRow, Decision, LibraryLock, ProposalRow, RootRow, Store};
 use crate::sync::{self, Progress};
 use crate::time::Timestamp;
 
@@ -29,6 +26,8 @@ pub struct Settings {
     pub home: PathBuf,
     /// The roots that new skills may be made in without having been synced.
     pub roots: Vec<RootRow>,
+    /// The library's own root: made when it is missing.
+    pub own_root: PathBuf,
     /// The write policy.
     pub policy: Policy,
     /// Most bytes of supporting files the history holds as newest versions.
@@ -86,8 +85,10 @@ pub struct Preview {
 /// How far a person was asked already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Consent {
+    /// Nobody was asked.
     Asked,
-    Given,
+    /// This proposal was approved.
+    Given(i64),
 }
 
 /// Changes skills.
@@ -126,17 +127,6 @@ impl Writer {
             count: 0,
             _lock: lock,
         })
-    }
-
-    /// As [`Writer::open`], making the library first where there is none.
-    ///
-    /// # Errors
-    /// As [`Writer::open`].
-    pub fn open_or_make(settings: Settings, progress: &dyn Progress) -> Result<Self> {
-        if !settings.home.join(store::FILE_NAME).exists() {
-            Store::create_empty(&settings.home, Waiting::Yes)?;
-        }
-        Self::open(settings, progress)
     }
 
     /// What was cut short and is settled now.
@@ -181,14 +171,7 @@ impl Writer {
         self.refresh(&request)?;
         let draft = self.draft(&who, &request)?;
         proposals::check_base(&proposal, &draft.plan)?;
-        let outcome = self.perform(&who, &request, Consent::Given)?;
-        if let Outcome::Done(done) = &outcome {
-            let now = self.settings.now;
-            let decision = Decision::Approved(done.change.id);
-            self.store
-                .append(|tx| tx.decide_proposal(id, decision, now))?;
-        }
-        Ok(outcome)
+        self.perform(&who, &request, Consent::Given(id))
     }
 
     /// Closes a proposal.
@@ -219,16 +202,13 @@ impl Writer {
 
     fn perform(&mut self, who: &Who, request: &Request, consent: Consent) -> Result<Outcome> {
         self.count += 1;
-        let drafted = self
-            .refresh(request)
-            .and_then(|()| self.draft(who, request))
-            .and_then(
-                |draft| match judge(who, request, &draft, &self.settings.policy)? {
-                    Some(why) if consent == Consent::Asked => Ok((draft, Some(why))),
-                    Some(_) | None => Ok((draft, None)),
-                },
-            );
-        let (draft, asks) = match drafted {
+        let drafted = self.refreshed_draft(who, request).and_then(|draft| {
+            match judge(who, request, &draft, &self.settings.policy)? {
+                Some(why) if consent == Consent::Asked => Ok((draft, Some(why))),
+                Some(_) | None => Ok((draft, None)),
+            }
+        });
+        let (mut draft, asks) = match drafted {
             Ok(drafted) => drafted,
             Err(error) => {
                 self.note(who, request, &error);
@@ -244,6 +224,9 @@ impl Writer {
                 name: name.unwrap_or_default(),
                 why,
             });
+        }
+        if let Consent::Given(proposal) = consent {
+            draft.plan.effects.push(Effect::Approve { proposal });
         }
         self.carry_out(who, draft)
     }
@@ -270,6 +253,47 @@ impl Writer {
     pub(super) fn next_token(&mut self) -> String {
         self.count += 1;
         token(&self.settings, self.count)
+    }
+
+    /// Plans a request on what the files say now: every skill it touches is read again first, so that what a person
+    /// wrote into it meanwhile is in the history, and protects it.
+    fn refreshed_draft(&mut self, who: &Who, request: &Request) -> Result<Draft> {
+        self.refresh(request)?;
+        let draft = self.draft(who, request)?;
+        let touched = draft.wishes.iter().filter_map(|(_, skill)| skill.as_ref());
+        let touched: Vec<i64> = touched.map(|skill| skill.id).collect();
+        self.check_waiting(&touched)?;
+        let asked_about = request.skill();
+        let others: Vec<i64> = touched
+            .into_iter()
+            .filter(|id| Some(*id) != asked_about)
+            .collect();
+        if others.is_empty() || matches!(request, Request::Undo { .. }) {
+            return Ok(draft);
+        }
+        for id in others {
+            self.refresh_skill(id)?;
+        }
+        self.draft(who, request)
+    }
+
+    /// Leaves alone what an interrupted change still has in hand.
+    fn check_waiting(&self, touched: &[i64]) -> Result<()> {
+        let waits = |change: &&Recovered| {
+            change.fate == Fate::Waits && change.skills.iter().any(|id| touched.contains(id))
+        };
+        let Some(change) = self.recovered.iter().find(waits) else {
+            return Ok(());
+        };
+        Err(Error::Denied {
+            code: "interrupted-change-waits",
+            message: format!(
+                "change {} was cut short and cannot be finished yet: {}",
+                change.change_id,
+                change.trouble.as_deref().unwrap_or_default()
+            ),
+            hint: Some("mend what stands in its way first; nothing was changed".to_owned()),
+        })
     }
 
     /// Plans a request.
@@ -332,17 +356,20 @@ impl Writer {
 
     /// Notes a failed attempt. What went wrong is told in any case, so trouble with noting it is not.
     fn note(&mut self, who: &Who, request: &Request, error: &Error) {
+        let undone = match request {
+            Request::Undo { change } => self.store.change(*change).ok(),
+            _ => None,
+        };
+        let undoes = undone.as_ref().map(|change| change.id);
+        let skill = undone.and_then(|change| change.parts.iter().find_map(|part| part.skill));
         let facts = request
             .skill()
+            .or(skill)
             .and_then(|id| self.store.skill_facts(id).ok());
         let name = match (request, &facts) {
             (Request::Create { name, .. }, _) => name.clone(),
             (_, Some(facts)) => facts.name.clone(),
             (_, None) => String::new(),
-        };
-        let undoes = match request {
-            Request::Undo { change } => self.store.change(*change).ok().map(|change| change.id),
-            _ => None,
         };
         let attempt = Attempt {
             action: request.action().as_str(),
@@ -390,103 +417,6 @@ pub fn preview(
         notes: draft.notes,
         asks,
     })
-}
-
-/// Asks ownership about every skill a plan touches. Returns why a person has to decide.
-fn judge(who: &Who, request: &Request, draft: &Draft, policy: &Policy) -> Result<Option<String>> {
-    let mut asks = None;
-    for (reach, skill) in &draft.wishes {
-        let wish = Wish {
-            actor: who.actor,
-            action: request.action(),
-            reach: *reach,
-            skill: skill.as_ref(),
-            is_writable: skill
-                .as_ref()
-                .map_or(draft.is_writable, |skill: &SkillFacts| skill.is_writable),
-        };
-        match decide(wish, policy) {
-            Verdict::Allow => {}
-            Verdict::Propose(why) => asks = asks.or(Some(why)),
-            Verdict::Refuse { code, why, hint } => {
-                return Err(Error::Denied {
-                    code,
-                    message: why,
-                    hint,
-                });
-            }
-        }
-    }
-    Ok(asks)
-}
-
-/// Gate seven: looks at what was written, as it lies on disk. What stood there before already is no news.
-fn inspect(plan: &Plan, staged: &[Option<PathBuf>], notes: &RefCell<Vec<String>>) -> Result<()> {
-    // What was there once may come back: it is the caller's own history.
-    if plan.undoes.is_some() || plan.snapshot.is_some() {
-        return Ok(());
-    }
-    let (mut new, mut old) = (Vec::new(), Vec::new());
-    for (step, on_disk) in plan.steps.iter().zip(staged) {
-        let Some(on_disk) = on_disk else { continue };
-        match step {
-            Step::File {
-                path, before, keep, ..
-            } => {
-                let Ok(inner) = path.strip_prefix(keep) else {
-                    continue;
-                };
-                let file = |on_disk: &Path| Staged {
-                    path: inner.to_string_lossy().into_owned(),
-                    on_disk: on_disk.to_path_buf(),
-                    folder: keep.clone(),
-                };
-                new.push(file(on_disk));
-                if before.is_some() {
-                    old.push(file(path));
-                }
-            }
-            Step::Tree {
-                path,
-                after: Some(entries),
-                ..
-            } => {
-                let files = entries.iter().filter(|entry| entry.content.is_some());
-                new.extend(files.map(|entry| Staged {
-                    path: entry.path.clone(),
-                    on_disk: on_disk.join(&entry.path),
-                    folder: path.clone(),
-                }));
-            }
-            Step::Tree { .. } | Step::Move { .. } => {}
-        }
-    }
-    let mut known: Vec<(String, &str)> = guard::inspect(&old)?
-        .into_iter()
-        .map(|finding| (finding.path, finding.rule))
-        .collect();
-    for finding in guard::inspect(&new)? {
-        let is_same = |known: &(String, &str)| known.0 == finding.path && known.1 == finding.rule;
-        if let Some(at) = known.iter().position(is_same) {
-            known.swap_remove(at);
-            continue;
-        }
-        let place = finding.line.map_or_else(
-            || finding.path.clone(),
-            |line| format!("{}:{line}", finding.path),
-        );
-        if finding.level == Level::Dangerous {
-            return Err(Error::Denied {
-                code: finding.rule,
-                message: format!("{place}: {}", finding.message),
-                hint: Some("take it out; nothing was changed".to_owned()),
-            });
-        }
-        notes
-            .borrow_mut()
-            .push(format!("{place}: {}", finding.message));
-    }
-    Ok(())
 }
 
 /// Begins the names of what is written aside.

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use memchr::memmem;
 
-use super::{Hit, Kind, Target, Text};
+use super::{Hit, Kind, Start, Target, Text};
 
 /// Characters of names: what a name is next to decides whether it is one.
 fn is_part(character: char) -> bool {
@@ -22,32 +22,89 @@ pub(super) fn find(text: &str, kind: Text, path: &Path, target: &Target) -> Vec<
     names.extend(folder.filter(|folder| *folder != target.name));
     let header = match kind {
         Text::Skill => header_end(text),
-        Text::Data => text.len(),
-        Text::Prose => 0,
+        Text::Automation => text.len(),
+        Text::Data | Text::Prose => 0,
     };
     let mut hits = Vec::new();
     for name in names.iter().filter(|name| !name.is_empty()) {
         for at in memmem::find_iter(text.as_bytes(), name.as_bytes()) {
-            let place = Place::new(text, at, name);
-            // Which skill a header belongs to is no reference.
-            let is_own = |place: &Place<'_>| {
-                kind == Text::Skill && at < header && place.line.starts_with("name:")
+            let Some(place) = Place::new(text, at, name) else {
+                continue;
             };
-            let found = place
-                .filter(|place| !is_own(place))
-                .and_then(|place| place.kind(kind, at < header, path, target));
+            if let Some((length, start)) = place.path(path, target) {
+                let end = at + name.len();
+                hits.push(hit(text, Kind::Path, end - length..end, start));
+                continue;
+            }
+            // Which skill a header belongs to is no reference, and other keys hold other things.
+            let is_ours = kind != Text::Skill || at >= header || key_names_skills(text, at);
+            let found = place.kind(kind, at < header, target).filter(|_| is_ours);
             if let Some(kind) = found {
-                hits.push(Hit {
-                    line: line_of(text, at),
-                    kind,
-                    range: at..at + name.len(),
-                });
+                hits.push(hit(text, kind, at..at + name.len(), Start::Name));
             }
         }
     }
     hits.sort_by_key(|hit| hit.range.start);
-    hits.dedup_by_key(|hit| hit.range.start);
+    hits.dedup_by(|next, hit| next.range.start < hit.range.end);
     hits
+}
+
+fn hit(text: &str, kind: Kind, range: std::ops::Range<usize>, start: Start) -> Hit {
+    Hit {
+        line: line_of(text, range.start),
+        kind,
+        range,
+        start,
+    }
+}
+
+/// Keys of headers under which other skills are named, besides all that have "skill" in their name.
+const KEYS: [&str; 10] = [
+    "alternatives",
+    "depends",
+    "depends_on",
+    "dependencies",
+    "extends",
+    "related",
+    "replaces",
+    "requires",
+    "see_also",
+    "supersedes",
+];
+
+/// Whether a place in a header stands under a key that names skills: the key in its line, or the nearest one above
+/// that is indented less.
+fn key_names_skills(text: &str, at: usize) -> bool {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let key_of = |line: &str| -> Option<String> {
+        let (key, _) = line.trim_start().trim_start_matches("- ").split_once(':')?;
+        let key = key.trim().trim_matches(['"', '\'']).to_ascii_lowercase();
+        (!key.is_empty() && !key.contains(' ')).then(|| key.replace('-', "_"))
+    };
+    let names = |key: &str| key.contains("skill") || KEYS.contains(&key);
+    let end = text
+        .get(at..)
+        .and_then(|rest| rest.find('\n'))
+        .map_or(text.len(), |end| at + end);
+    let mut lines = text.get(..end).unwrap_or_default().lines().rev();
+    let Some(line) = lines.next() else {
+        return false;
+    };
+    let own = line.get(..line.len() - (end - at)).unwrap_or(line);
+    if let Some(key) = key_of(own) {
+        return names(&key);
+    }
+    let mut depth = indent(line) + usize::from(line.trim_start().starts_with('-'));
+    for line in lines {
+        if line.trim().is_empty() || indent(line) >= depth {
+            continue;
+        }
+        match key_of(line) {
+            Some(key) => return names(&key),
+            None => depth = indent(line) + usize::from(line.trim_start().starts_with('-')),
+        }
+    }
+    false
 }
 
 /// Where the header of a SKILL.md ends, bytes; 0 without one.
@@ -111,19 +168,15 @@ impl<'t> Place<'t> {
         self.line.get(self.end..).unwrap_or_default()
     }
 
-    fn kind(&self, text: Text, in_values: bool, path: &Path, target: &Target) -> Option<Kind> {
+    fn kind(&self, text: Text, in_values: bool, target: &Target) -> Option<Kind> {
         let before = self.before().chars().next_back();
         let after = self.after().chars().next();
-        if (before == Some('/') || after == Some('/')) && self.leads_into(path, target) {
-            return Some(Kind::Path);
-        }
         if before == Some('/') {
-            return self
-                .is_slash()
-                .then_some(match in_values && self.is_value() {
-                    true => Kind::Value,
-                    false => Kind::Slash,
-                });
+            if in_values && self.is_slash() && self.is_value() {
+                return Some(Kind::Value);
+            }
+            let is_command = self.is_slash() && !target.is_path && text != Text::Data;
+            return is_command.then_some(Kind::Slash);
         }
         if after == Some('/') || self.name != target.name {
             return None;
@@ -131,7 +184,8 @@ impl<'t> Place<'t> {
         if in_values {
             return self.is_value().then_some(Kind::Value);
         }
-        (text != Text::Data && self.is_mention()).then_some(Kind::Mention)
+        let is_prose = matches!(text, Text::Skill | Text::Prose);
+        (is_prose && self.is_mention()).then_some(Kind::Mention)
     }
 
     /// `/name`, not as part of a path.
@@ -148,7 +202,9 @@ impl<'t> Place<'t> {
         let after = self.after();
         let quote = cut.chars().next_back().filter(|c| matches!(c, '"' | '\''));
         if let Some(quote) = quote {
-            return after.starts_with(quote);
+            // A key is no value.
+            let rest = after.strip_prefix(quote).map(str::trim_start);
+            return rest.is_some_and(|rest| !rest.starts_with(':'));
         }
         let opens = cut.trim_end();
         let is_open = opens.is_empty() || opens.ends_with([':', ',', '[', '-', '=', '(']);
@@ -186,22 +242,27 @@ impl<'t> Place<'t> {
         touches && (is_word(last) || is_word(next))
     }
 
-    /// Whether it is the part of a path that names the skill's folder.
-    fn leads_into(&self, path: &Path, target: &Target) -> bool {
-        let before = self.before();
-        let cut = before.trim_end_matches(is_path).len();
-        let Some(token) = self.line.get(cut..self.end) else {
-            return false;
-        };
-        if token == target.rel_path && token.contains('/') {
-            return true;
-        }
-        // A path of one part is a name.
+    /// Whether it ends a path to the skill's folder: how long that path is, bytes, and what it starts from.
+    fn path(&self, path: &Path, target: &Target) -> Option<(usize, Start)> {
+        let cut = self.before().trim_end_matches(is_path).len();
+        let token = self.line.get(cut..self.end)?;
+        let length = token.len();
         if !token.contains('/') && !self.after().starts_with('/') {
-            return false;
+            // A path of one part is a name.
+            return None;
         }
-        if token == format!("/{}", self.name) && !self.after().starts_with('/') {
-            return false;
+        if token == target.rel_path && token.contains('/') {
+            return Some((length, Start::Root));
+        }
+        let leads = |base: &Path| normal(&base.join(token)) == target.folder;
+        if token.starts_with('/') {
+            let is_command = token.matches('/').count() == 1 && !self.after().starts_with('/');
+            return (!is_command && leads(Path::new("/"))).then_some((length, Start::Top));
+        }
+        if let Some(inner) = token.strip_prefix("~/") {
+            let mut homes = target.root.ancestors();
+            let home = homes.find(|home| normal(&home.join(inner)) == target.folder)?;
+            return Some((length, Start::Home(home.to_path_buf())));
         }
         let file = path.parent().unwrap_or(Path::new("/"));
         let bases = [
@@ -210,15 +271,8 @@ impl<'t> Place<'t> {
             Some(target.root.as_path()),
             target.root.parent(),
         ];
-        let home = target.root.ancestors();
-        let token = token
-            .strip_prefix("~/")
-            .map_or_else(|| token.to_owned(), str::to_owned);
-        bases
-            .into_iter()
-            .flatten()
-            .chain(home)
-            .any(|base| normal(&base.join(&token)) == target.folder)
+        let base = bases.into_iter().flatten().find(|base| leads(base))?;
+        Some((length, Start::Folder(base.to_path_buf())))
     }
 }
 

@@ -8,6 +8,7 @@ fn target() -> Target {
         folder: "/home/skills/web/lint-js".into(),
         rel_path: "web/lint-js".to_owned(),
         root: "/home/skills".into(),
+        is_path: false,
     }
 }
 
@@ -29,7 +30,7 @@ fn is_hit(line: &str) -> bool {
 
 #[test]
 fn a_header_names_skills_as_values() {
-    let text = "---\nname: weather\nrelated_skills: [lint-js, other]\nmore:\n  - lint-js\n  - \"lint-js\"\ndescription: Runs lint-js first\n---\nlint-js\n";
+    let text = "---\nname: weather\nrelated_skills: [lint-js, other]\nmore_skills:\n  - lint-js\n  - \"lint-js\"\ndescription: Runs lint-js first\n---\nlint-js\n";
     assert_eq!(
         kinds(text, Text::Skill),
         [(3, Kind::Value), (5, Kind::Value), (6, Kind::Value)]
@@ -40,7 +41,7 @@ fn a_header_names_skills_as_values() {
 fn in_data_only_whole_values_count() {
     let text = "{\"skills\": [\"lint-js\", \"x\"],\n\"skill\": \"/lint-js\",\n\"text\": \"Says lint-js in its text only.\",\n\"script\": \"skills/web/lint-js/scripts/run.sh\"}";
     assert_eq!(
-        kinds(text, Text::Data),
+        kinds(text, Text::Automation),
         [(1, Kind::Value), (2, Kind::Value), (4, Kind::Path)]
     );
 }
@@ -91,17 +92,76 @@ fn links_and_paths_that_lead_into_the_folder_count() {
 }
 
 #[test]
+fn other_keys_and_other_data_hold_other_things() {
+    let text = "---\nname: x\ntags: [lint-js, a]\ncategory: lint-js\nmetadata:\n  hermes:\n    tags:\n      - lint-js\n    related_skills:\n      - lint-js\n---\n";
+    assert_eq!(kinds(text, Text::Skill), [(10, Kind::Value)]);
+    let package = "{\"scripts\": {\"lint-js\": \"make\", \"x\": \"lint-js\"}}";
+    assert_eq!(kinds(package, Text::Data), []);
+    assert_eq!(kinds("{\"lint-js\": 1}", Text::Automation), []);
+}
+
+#[test]
+fn a_name_that_is_a_path_of_the_machine_is_no_command() {
+    let mut target = target();
+    target.is_path = true;
+    let hits = find("cd /lint-js", Text::Prose, Path::new("/home/a.md"), &target);
+    assert_eq!(hits, []);
+}
+
+fn rewritten(text: &str, kind: Text, path: &str, rel_path: &str) -> String {
+    let hits = find(text, kind, Path::new(path), &target());
+    let folder = Path::new("/home/skills").join(rel_path);
+    let to = Moved {
+        name: "lint",
+        folder: &folder,
+        rel_path,
+    };
+    rewrite(text, &hits, &target(), &to)
+}
+
+#[test]
 fn only_the_name_is_rewritten() {
     let text = "skills: [a, lint-js] # lint-js\nsh skills/web/lint-js/run.sh\n";
-    let hits = find(
-        text,
-        Text::Data,
-        Path::new("/home/cron/jobs.yaml"),
-        &target(),
+    let after = rewritten(text, Text::Automation, "/home/cron/jobs.yaml", "web/lint");
+    assert_eq!(
+        after,
+        "skills: [a, lint] # lint-js\nsh skills/web/lint/run.sh\n"
+    );
+}
+
+#[test]
+fn a_path_leads_to_where_the_skill_lies_now() {
+    let rewritten = |text: &str, path: &str| rewritten(text, Text::Prose, path, "ops/lint");
+    assert_eq!(
+        rewritten(
+            "[x](../web/lint-js/SKILL.md)",
+            "/home/skills/weather/SKILL.md"
+        ),
+        "[x](../ops/lint/SKILL.md)"
     );
     assert_eq!(
-        rewrite(text, &hits, "lint"),
-        "skills: [a, lint] # lint-js\nsh skills/web/lint/run.sh\n"
+        rewritten("[x](../lint-js/a.md)", "/home/skills/web/other/SKILL.md"),
+        "[x](../../ops/lint/a.md)"
+    );
+    assert_eq!(
+        rewritten("sh ~/skills/web/lint-js/a.sh", "/home/x.md"),
+        "sh ~/skills/ops/lint/a.sh"
+    );
+    assert_eq!(
+        rewritten("sh /home/skills/web/lint-js/a.sh", "/x.md"),
+        "sh /home/skills/ops/lint/a.sh"
+    );
+    assert_eq!(rewritten("see web/lint-js", "/x.md"), "see ops/lint");
+    assert_eq!(
+        rewritten(
+            "[x](../../lint-js/a.md)",
+            "/home/skills/web/lint-js/references/b.md"
+        ),
+        "[x](../a.md)"
+    );
+    assert_eq!(
+        rewritten("[x](../lint-js/a.md)", "/home/skills/web/lint-js/SKILL.md"),
+        "[x](./a.md)"
     );
 }
 

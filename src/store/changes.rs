@@ -328,8 +328,9 @@ impl Store {
     pub fn paths_of(&self, skill: i64) -> Result<Vec<String>> {
         const SELECT: &str = "SELECT DISTINCT f.path
             FROM revision v
+            JOIN change c ON c.id = v.change_id
             JOIN revision_file f ON f.revision_id = v.id
-            WHERE v.skill_id = ?1 AND f.base = 'skill'
+            WHERE v.skill_id = ?1 AND f.base = 'skill' AND c.outcome = 'applied' AND f.path NOT GLOB '*/'
             ORDER BY f.path";
         let query = || {
             self.connection

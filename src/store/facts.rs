@@ -247,6 +247,22 @@ impl Store {
         query().map_err(Error::database("look up a skill that is gone"))
     }
 
+    /// Returns who archived a skill: `user` also for whoever moved its folder by hand. `None` when nobody did.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn archived_by(&self, id: i64) -> Result<Option<String>> {
+        const SELECT: &str = "SELECT CASE WHEN actor IN ('sync', 'import') THEN 'user' ELSE actor END
+            FROM state_transition WHERE skill_id = ?1 AND to_state = 'archived' ORDER BY id DESC LIMIT 1";
+        let query = || {
+            self.connection
+                .prepare_cached(SELECT)?
+                .query_row([id], |row| row.get(0))
+                .optional()
+        };
+        query().map_err(Error::database("look up who archived a skill"))
+    }
+
     /// Returns the platforms a skill is disabled on; `None` among them stands for everywhere.
     ///
     /// # Errors

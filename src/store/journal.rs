@@ -232,6 +232,15 @@ impl Tx<'_> {
         self.run(INSERT, params![change_id, plan], "write the journal")
     }
 
+    /// Rewrites the plan of a change that is under way.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn replace_journal(&self, change_id: i64, plan: &str) -> Result<()> {
+        const UPDATE: &str = "UPDATE journal SET plan = ?2 WHERE change_id = ?1";
+        self.run(UPDATE, params![change_id, plan], "write the journal")
+    }
+
     /// Settles a change and takes it out of the journal.
     ///
     /// # Errors

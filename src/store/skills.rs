@@ -182,13 +182,29 @@ impl Tx<'_> {
         )
     }
 
-    /// Ends the life that a place is noted for whose folder vanished from there, before another skill lies there.
+    /// Forgets what walks noted of a root: the next sync walks all of it.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn forget_walk(&self, root_id: i64) -> Result<()> {
+        const FORGET: &str = "DELETE FROM walk_unit WHERE root_id = ?1";
+        self.run(FORGET, [root_id], "forget a walk")
+    }
+
+    /// Ends the life that a place is noted for, where another skill's folder lies now.
     ///
     /// # Errors
     /// [`Error::Database`].
     pub fn yield_place(&self, place: Place<'_>, but: Option<i64>, now: Timestamp) -> Result<()> {
         const END: &str = "UPDATE skill SET removed_at = ?4
-            WHERE root_id = ?1 AND rel_path = ?2 AND id IS NOT ?3 AND removed_at IS NULL AND missing_since IS NOT NULL";
+            WHERE root_id = ?1 AND rel_path = ?2 AND id IS NOT ?3 AND removed_at IS NULL";
+        const FORGET: &str = "DELETE FROM walk_unit WHERE skill_id IN
+            (SELECT id FROM skill WHERE root_id = ?1 AND rel_path = ?2 AND id IS NOT ?3 AND removed_at IS NULL)";
+        self.run(
+            FORGET,
+            params![place.root_id, place.rel_path, but],
+            "forget a place",
+        )?;
         let values = params![place.root_id, place.rel_path, but, now.to_string()];
         self.run(END, values, "end a life that vanished")
     }

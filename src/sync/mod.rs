@@ -66,6 +66,10 @@ impl<'a> Selection<'a> {
     }
 }
 
+/// Settles what a kill cut short, called as soon as the library's lock is held: what lies half done on disk is
+/// nobody's edit.
+pub type Mend<'a> = &'a dyn Fn(&mut Store) -> Result<()>;
+
 /// Syncs the selected roots of the library at `home`.
 ///
 /// # Errors
@@ -76,7 +80,7 @@ pub fn sync(
     selection: Selection<'_>,
     options: Options,
     now: Timestamp,
-    progress: &dyn Progress,
+    (progress, mend): (&dyn Progress, Mend<'_>),
 ) -> Result<Report> {
     let roots = selection.roots();
     if options.dry_run {
@@ -88,6 +92,7 @@ pub fn sync(
     let _lock = LibraryLock::take(home, || progress.waiting())?;
     store::remove_leftovers(home);
     if let Some(mut store) = Store::open(home, now)? {
+        mend(&mut store)?;
         return sync_existing(&mut store, selection, options, now, progress);
     }
     check_new_roots(roots, &[])?;
@@ -449,7 +454,7 @@ pub fn relink(
     old: i64,
     new: i64,
     now: Timestamp,
-    progress: &dyn Progress,
+    (progress, mend): (&dyn Progress, Mend<'_>),
 ) -> Result<(KnownSkill, KnownSkill)> {
     let _lock = LibraryLock::take(home, || progress.waiting())?;
     let Some(mut store) = Store::open(home, now)? else {
@@ -457,6 +462,7 @@ pub fn relink(
             path: home.join(store::FILE_NAME),
         });
     };
+    mend(&mut store)?;
     let find = |id: i64| {
         store.skill_by_id(id)?.ok_or_else(|| Error::SkillNotFound {
             name: format!("#{id}"),

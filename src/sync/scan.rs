@@ -48,7 +48,7 @@ pub(super) struct RootScan {
 /// What the probe of all units came to.
 #[derive(Default)]
 struct Probed {
-    units: u64,
+    has_top: bool,
     skills: u64,
     dirty: Vec<Dirty>,
     lost: Vec<(String, Option<i64>)>,
@@ -83,7 +83,8 @@ pub(super) fn scan(store: &Store, root: &RootRow, depth: Depth) -> Result<RootSc
         return whole(store, root);
     }
     let probed = probe_all(store, root, &folder)?;
-    if probed.units == 0 {
+    // Without the root's own folder nobody would see what is new in it.
+    if !probed.has_top {
         return whole(store, root);
     }
     // Behind a link, and where links repeat each other, only a walk of the whole root can say which of
@@ -144,7 +145,7 @@ fn probe_all(store: &Store, root: &RootRow, folder: &OwnedFd) -> Result<Probed> 
     let mut path = Vec::with_capacity(256);
     let mut racy = Vec::new();
     store.each_unit(root.id, |unit| {
-        probed.units += 1;
+        probed.has_top |= unit.rel_path == ".";
         racy.clear();
         let outcome = probe(
             folder.as_fd(),

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::{Writing, own_root, perform, settings, text};
-use crate::cli::{Context, progress};
-use crate::error::Result;
-use crate::manage::{Request, Writer};
+use super::{Writing, own_root, perform, settings, tell, text};
+use crate::cli::Context;
+use crate::error::{Error, Result};
+use crate::manage::{self, Preview, Request};
+use crate::store::{FILE_NAME, Store, Waiting};
 
 /// Make a new skill
 ///
@@ -61,12 +62,22 @@ pub(in crate::cli) fn run(context: &mut Context, args: &Args) -> Result<()> {
         text,
         root,
     };
-    if !args.writing.dry_run {
-        // The first skill makes the library.
-        drop(Writer::open_or_make(
-            settings(context),
-            progress::for_stderr().as_ref(),
-        )?);
+    if !context.config.home.value.join(FILE_NAME).exists() {
+        // The first skill makes the library; one that is refused, or only tried out, makes none.
+        let preview = rehearse(context, args, &request)?;
+        if args.writing.dry_run {
+            return tell::preview(context, request.action(), &preview);
+        }
+        Store::create_empty(&context.config.home.value, Waiting::Yes)?;
     }
     perform(context, &args.writing, &request)
+}
+
+/// What the request would do in a library with nothing in it.
+fn rehearse(context: &Context, args: &Args, request: &Request) -> Result<Preview> {
+    let scratch = tempfile::tempdir().map_err(Error::io("create", "a temporary folder"))?;
+    Store::create_empty(scratch.path(), Waiting::Yes)?;
+    let store = Store::open_read(scratch.path(), context.now)?;
+    let who = args.writing.who(context)?;
+    manage::preview(&store, &settings(context), &who, request)
 }

@@ -6,7 +6,7 @@ use super::super::output::one_line;
 use super::{Writing, open, skill};
 use crate::cli::Context;
 use crate::error::{Error, Result};
-use crate::manage::Mark;
+use crate::manage::{Mark, is_news};
 
 /// Keep automation from putting skills away
 ///
@@ -145,7 +145,8 @@ fn mark(context: &mut Context, names: &[String], writing: &Writing, mark: &Mark)
     for name in names {
         let done = skill(context, name).and_then(|skill| {
             if writing.dry_run {
-                return Ok((skill, true));
+                let is_news = is_news(&context.read_only()?, &who, skill.id, mark)?;
+                return Ok((skill, is_news));
             }
             let is_news = open(context)?.mark(&who, skill.id, mark)?;
             Ok((skill, is_news))

@@ -28,7 +28,8 @@ pub(super) use tell::{outcome_object, plan_object, tell_outcome, tell_recovered}
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Change options")]
 pub(super) struct Writing {
-    /// Who acts: user, agent, background-review, curator [default: $SKILLDB_ACTOR, else user]
+    /// Who acts: user, agent, background-review, curator [default: $SKILLDB_ACTOR, else agent where
+    /// $SKILLDB_SESSION is set, else user]
     #[arg(long, value_name = "WHO")]
     pub(super) actor: Option<String>,
     /// The session this belongs to [default: $SKILLDB_SESSION]
@@ -54,31 +55,59 @@ impl Writing {
         let setting = |setting: &Option<crate::config::Setting<String>>| {
             setting.as_ref().map(|setting| setting.value.clone())
         };
-        let word = self
-            .actor
-            .clone()
-            .or_else(|| setting(&context.config.actor));
-        let actor = match word {
-            None => Actor::User,
-            Some(word) => Actor::ALL
-                .into_iter()
-                .find(|actor| actor.as_str() == word.replace('-', "_"))
-                .ok_or_else(|| Error::Usage {
-                    message: format!("`{word}` is no actor"),
-                    hint: Some(format!(
-                        "one of {}",
-                        Actor::ALL.map(Actor::as_str).join(", ")
-                    )),
-                })?,
+        let around = setting(&context.config.actor);
+        let session = setting(&context.config.session);
+        // What runs inside a session is an agent at work, unless somebody says otherwise for all of it.
+        let around = match (around, &session) {
+            (Some(word), _) => parse_actor(&word)?,
+            (None, Some(_)) => Actor::Agent,
+            (None, None) => Actor::User,
         };
+        let actor = match &self.actor {
+            None => around,
+            Some(word) => parse_actor(word)?,
+        };
+        if rank(actor) > rank(around) {
+            return Err(Error::Denied {
+                code: "actor-too-high",
+                message: format!(
+                    "this runs as {}: it cannot act as {}",
+                    around.as_str(),
+                    actor.as_str()
+                ),
+                hint: Some(
+                    "SKILLDB_ACTOR and SKILLDB_SESSION say who acts; a person's shell has neither"
+                        .to_owned(),
+                ),
+            });
+        }
         Ok(Who {
             actor,
-            session: self
-                .session
-                .clone()
-                .or_else(|| setting(&context.config.session)),
+            session: self.session.clone().or(session),
             reason: self.reason.clone(),
         })
+    }
+}
+
+fn parse_actor(word: &str) -> Result<Actor> {
+    Actor::ALL
+        .into_iter()
+        .find(|actor| actor.as_str() == word.replace('-', "_"))
+        .ok_or_else(|| Error::Usage {
+            message: format!("`{word}` is no actor"),
+            hint: Some(format!(
+                "one of {}",
+                Actor::ALL.map(Actor::as_str).join(", ")
+            )),
+        })
+}
+
+/// How much an actor may: a caller can give rights up and never take any.
+fn rank(actor: Actor) -> u8 {
+    match actor {
+        Actor::User => 2,
+        Actor::Agent => 1,
+        Actor::BackgroundReview | Actor::Curator => 0,
     }
 }
 
@@ -105,6 +134,7 @@ pub(super) fn settings(context: &Context) -> Settings {
     Settings {
         home: config.home.value.clone(),
         roots,
+        own_root: own_root(context),
         policy: config.policy.clone(),
         support_budget: config.support_budget.value,
         automations: config
@@ -178,7 +208,7 @@ impl Told {
 fn act(context: &Context, writing: &Writing, request: &Request) -> Result<Told> {
     let who = writing.who(context)?;
     if writing.dry_run {
-        let store = context.read()?;
+        let store = context.read_only()?;
         let preview = manage::preview(&store, &settings(context), &who, request)?;
         return Ok(Told::Would(Box::new(preview)));
     }
@@ -186,53 +216,79 @@ fn act(context: &Context, writing: &Writing, request: &Request) -> Result<Told> 
     writer.run(&who, request).map(Told::Did)
 }
 
-/// Does the same to several skills, one change each. One that is refused does not stop the others.
+/// Does the same to several skills, one change each. One that is refused does not stop the others. As data always a
+/// list, however many there are.
 pub(super) fn perform_all(
     context: &mut Context,
     writing: &Writing,
     names: &[String],
     request: impl Fn(&SkillAddress) -> Request,
 ) -> Result<()> {
-    if let [name] = names {
-        let skill = skill(context, name)?;
-        return perform(context, writing, &request(&skill));
-    }
-    let mut objects = Vec::new();
-    let mut failed = 0;
+    let mut results = Results::default();
     for name in names {
         let done = skill(context, name).and_then(|skill| {
             let request = request(&skill);
             let told = act(context, writing, &request)?;
             if context.out.json {
-                objects.push(told.object(&request));
-                return Ok(());
+                return Ok(Some(told.object(&request)));
             }
-            told.tell(context, &request)
+            told.tell(context, &request).map(|()| None)
         });
-        let Err(error) = done else { continue };
-        failed += 1;
-        if context.out.json {
-            objects.push(super::output::error_object(&error));
-        } else {
-            context.out.flush()?;
-            super::output::fail(&error, false, context.config.color.value);
+        results.add(context, names.len(), done)?;
+    }
+    results.end(context, "skill")
+}
+
+/// What became of several requests.
+#[derive(Default)]
+pub(super) struct Results {
+    objects: Vec<Value>,
+    count: u64,
+    failed: u64,
+}
+
+impl Results {
+    /// Takes one result: its object where data is printed. The only one that was asked for fails as a whole.
+    pub(super) fn add(
+        &mut self,
+        context: &mut Context,
+        asked: usize,
+        done: Result<Option<Value>>,
+    ) -> Result<()> {
+        self.count += 1;
+        match done {
+            Ok(object) => self.objects.extend(object),
+            Err(error) if asked == 1 => return Err(error),
+            Err(error) => {
+                self.failed += 1;
+                if context.out.json {
+                    self.objects.push(super::output::error_object(&error));
+                } else {
+                    context.out.flush()?;
+                    super::output::fail(&error, false, context.config.color.value);
+                }
+            }
         }
+        Ok(())
     }
-    if context.out.json {
-        context
-            .out
-            .object(json!({"results": objects, "failed": failed}))?;
+
+    /// Prints the data, and says how many were refused.
+    pub(super) fn end(self, context: &mut Context, noun: &str) -> Result<()> {
+        if context.out.json {
+            let object = json!({"results": self.objects, "failed": self.failed});
+            context.out.object(object)?;
+        }
+        if self.failed == 0 {
+            return Ok(());
+        }
+        context.out.flush()?;
+        context.out.say(&format!(
+            "{} of {} refused.",
+            self.failed,
+            plural(self.count, noun)
+        ));
+        Err(Error::ProblemsFound)
     }
-    if failed == 0 {
-        return Ok(());
-    }
-    context.out.flush()?;
-    context.out.say(&format!(
-        "{} of {} refused.",
-        failed,
-        plural(names.len() as u64, "skill")
-    ));
-    Err(Error::ProblemsFound)
 }
 
 /// Reads what is to be written: a file, or standard input.
@@ -298,6 +354,14 @@ impl Context {
     /// As [`Store::open_read`].
     pub(super) fn read(&self) -> Result<Store> {
         self.mend()?;
+        self.read_only()
+    }
+
+    /// Opens the database for reading and leaves everything as it is: for whoever must not write.
+    ///
+    /// # Errors
+    /// As [`Store::open_read`].
+    pub(super) fn read_only(&self) -> Result<Store> {
         Store::open_read(&self.config.home.value, self.now)
     }
 
@@ -313,6 +377,15 @@ impl Context {
             }
             Err(Error::Io { .. }) => Ok(()),
             Err(error) => Err(error),
+        }
+    }
+
+    /// The same for whoever holds the library's lock already.
+    pub(super) fn mender(&self) -> impl Fn(&mut Store) -> Result<()> + '_ {
+        |store| {
+            let recovered = manage::recover(store, self.now)?;
+            tell_recovered(self, &recovered);
+            Ok(())
         }
     }
 }

@@ -4,7 +4,7 @@ use super::{Writing, ask, perform, perform_all, skill, target};
 use crate::cli::Context;
 use crate::error::{Error, Result};
 use crate::manage::Request;
-use crate::store::Store;
+use crate::store::{Candidate, Store};
 
 /// Put skills into the archive
 ///
@@ -23,7 +23,7 @@ pub(in crate::cli) struct ArchiveArgs {
 
 /// Bring a skill back from the archive
 ///
-/// To where it lay. Of several archived ones of a name the newest is taken, and said; `#id` picks another.
+/// To where it lay, never over anything. Where several archived ones have the name they are listed; `#id` picks one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   skilldb list --archived
@@ -56,7 +56,10 @@ pub(in crate::cli) struct DeleteArgs {
 
 pub(in crate::cli) fn archive(context: &mut Context, args: &ArchiveArgs) -> Result<()> {
     perform_all(context, &args.writing, &args.names, |skill| {
-        Request::Archive { skill: skill.id }
+        Request::Archive {
+            skill: skill.id,
+            as_delete: false,
+        }
     })
 }
 
@@ -81,14 +84,19 @@ fn archived(context: &Context, store: &Store, typed: &str) -> Result<i64> {
             }),
         },
         [only] => Ok(*only),
-        [newest, others @ ..] => {
-            let others: Vec<String> = others.iter().map(|id| format!("`#{id}`")).collect();
-            context.out.warn(&format!(
-                "{} archived skills are named `{typed}`: taking the newest, `#{newest}`; {} stays archived.",
-                others.len() + 1,
-                others.join(", ")
-            ));
-            Ok(*newest)
+        several => {
+            let candidate = |id: &i64| -> Result<Candidate> {
+                let facts = store.skill_facts(*id)?;
+                Ok(Candidate {
+                    id: *id,
+                    address: format!("#{id}"),
+                    path: facts.path().to_string_lossy().into_owned(),
+                })
+            };
+            Err(Error::AmbiguousName {
+                name: typed.to_owned(),
+                candidates: several.iter().map(candidate).collect::<Result<_>>()?,
+            })
         }
     }
 }
@@ -96,7 +104,10 @@ fn archived(context: &Context, store: &Store, typed: &str) -> Result<i64> {
 pub(in crate::cli) fn delete(context: &mut Context, args: &DeleteArgs) -> Result<()> {
     if !args.forever {
         return perform_all(context, &args.writing, &args.names, |skill| {
-            Request::Archive { skill: skill.id }
+            Request::Archive {
+                skill: skill.id,
+                as_delete: true,
+            }
         });
     }
     if !args.writing.dry_run {

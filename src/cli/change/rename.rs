@@ -58,6 +58,7 @@ fn target_of(store: &Store, skill: &SkillAddress) -> Result<Target> {
         folder: facts.path(),
         rel_path: facts.rel_path,
         root: facts.root,
+        is_path: Path::new("/").join(&skill.name).exists(),
     })
 }
 

@@ -6,7 +6,7 @@ use super::super::Context;
 use super::super::history::change_object;
 use super::super::output::{Style, clean, one_line};
 use crate::error::Result;
-use crate::manage::{Action, Done, Outcome, Preview, Recovered};
+use crate::manage::{Action, Done, Fate, Outcome, Preview, Recovered};
 use crate::store::ChangeRow;
 
 /// Tells what became of a request.
@@ -158,12 +158,12 @@ pub(in crate::cli) fn tell_recovered(context: &Context, recovered: &[Recovered])
             names.join(", "),
             change.change_id
         );
-        let words = match (&change.trouble, change.is_finished) {
-            (_, true) => format!("Finished what was cut short: {what}."),
-            (None, false) => format!("Cut short before anything was changed: {what}."),
-            (Some(trouble), false) => {
-                format!("Cut short and taken back: {what}: {}.", clean(trouble))
-            }
+        let trouble = change.trouble.as_deref().map(clean).unwrap_or_default();
+        let words = match change.fate {
+            Fate::Finished => format!("Finished what was cut short: {what}."),
+            Fate::Discarded => format!("Cut short before anything was changed: {what}."),
+            Fate::TakenBack => format!("Cut short and taken back: {what}: {trouble}."),
+            Fate::Waits => format!("Cut short, and cannot be finished yet: {what}: {trouble}."),
         };
         let words = context.out.paint_err(Style::Warning, &words);
         context.out.warn(&words);

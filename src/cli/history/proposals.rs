@@ -4,7 +4,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::super::Context;
-use super::super::change::{Writing, open, tell_outcome};
+use super::super::change::{Results, Writing, open, outcome_object, tell_outcome};
 use super::super::output::{clean, fit, one_line, plural};
 use crate::error::{Error, Result};
 use crate::store::{Actor, ProposalRow};
@@ -186,53 +186,52 @@ fn check_person(context: &Context, writing: &Writing) -> Result<()> {
 
 fn approve(context: &mut Context, args: &ApproveArgs) -> Result<()> {
     check_person(context, &args.writing)?;
-    let mut failed = 0;
+    let mut results = Results::default();
     for id in &args.ids {
-        if args.writing.dry_run {
-            show(context, *id)?;
-            continue;
-        }
-        let done = open(context)?
-            .approve(*id)
-            .and_then(|outcome| tell_outcome(context, &outcome));
-        match done {
-            Ok(()) => {}
-            Err(error) if args.ids.len() == 1 => return Err(error),
-            Err(error) => {
-                failed += 1;
-                context.out.flush()?;
-                super::super::output::fail(&error, context.out.json, context.config.color.value);
-            }
-        }
+        let done = if args.writing.dry_run {
+            shown(context, *id)
+        } else {
+            open(context)?.approve(*id).and_then(|outcome| {
+                if context.out.json {
+                    return Ok(Some(outcome_object(&outcome)));
+                }
+                tell_outcome(context, &outcome).map(|()| None)
+            })
+        };
+        results.add(context, args.ids.len(), done)?;
     }
-    if failed == 0 {
-        Ok(())
-    } else {
-        Err(Error::ProblemsFound)
+    results.end(context, "proposal")
+}
+
+/// What approving would do, as data or in words.
+fn shown(context: &mut Context, id: i64) -> Result<Option<Value>> {
+    if context.out.json {
+        let row = context.read_only()?.proposal(id)?;
+        return Ok(Some(object(&row, context.now)));
     }
+    show(context, id).map(|()| None)
 }
 
 fn reject(context: &mut Context, args: &RejectArgs) -> Result<()> {
     check_person(context, &args.writing)?;
-    let mut objects = Vec::new();
+    let mut results = Results::default();
     for id in &args.ids {
-        if args.writing.dry_run {
-            show(context, *id)?;
-            continue;
-        }
-        let row = open(context)?.reject(*id, args.note.as_deref())?;
-        if context.out.json {
-            objects.push(json!({"id": id, "decision": "rejected"}));
+        let done = if args.writing.dry_run {
+            shown(context, *id)
         } else {
-            context
-                .out
-                .line(&format!("proposal {id}\trejected\t{}", one_line(&row.name)))?;
-        }
+            open(context)?
+                .reject(*id, args.note.as_deref())
+                .and_then(|row| {
+                    if context.out.json {
+                        return Ok(Some(json!({"id": id, "decision": "rejected"})));
+                    }
+                    let line = format!("proposal {id}\trejected\t{}", one_line(&row.name));
+                    context.out.line(&line).map(|()| None)
+                })
+        };
+        results.add(context, args.ids.len(), done)?;
     }
-    if context.out.json && !args.writing.dry_run {
-        context.out.object(json!({"proposals": objects}))?;
-    }
-    Ok(())
+    results.end(context, "proposal")
 }
 
 fn state(row: &ProposalRow, now: Timestamp) -> &str {

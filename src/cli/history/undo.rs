@@ -3,8 +3,7 @@
 use serde_json::json;
 
 use super::super::Context;
-use super::super::change::{self, Writing, outcome_object, tell_outcome};
-use super::super::output::{error_object, fail, plural};
+use super::super::change::{self, Results, Writing, outcome_object, tell_outcome};
 use crate::error::{Error, Result};
 use crate::manage::Request;
 use crate::store::Wanted;
@@ -17,7 +16,7 @@ use crate::store::Wanted;
 #[command(after_help = "Examples:
   skilldb undo
   skilldb undo 12
-  skilldb undo --of-session 0192f1      everything one session changed
+  skilldb undo --of-session SESSION     everything one session changed
   skilldb undo 12 --dry-run")]
 pub(in crate::cli) struct Args {
     /// The change; `skilldb log` lists them
@@ -82,51 +81,36 @@ fn all(context: &mut Context, args: &Args, ids: &[i64]) -> Result<()> {
     if ids.is_empty() {
         return Err(nothing());
     }
-    if let ([id], true) = (ids, true) {
-        return change::perform(context, &args.writing, &Request::Undo { change: *id });
-    }
+    let mut results = Results::default();
     if args.writing.dry_run {
         for id in ids {
-            context
-                .out
-                .line(&format!("change {id} would be taken back"))?;
+            let object = if context.out.json {
+                Some(json!({"change": id, "outcome": "would be undone"}))
+            } else {
+                context
+                    .out
+                    .line(&format!("change {id} would be taken back"))?;
+                None
+            };
+            results.add(context, ids.len(), Ok(object))?;
         }
+        results.end(context, "change")?;
         context
             .out
-            .say("Dry run: nothing was written. `undo CHANGE --dry-run` shows one of them.");
+            .say("Dry run: nothing was written. `undo CHANGE --dry-run` shows what one would do.");
         return Ok(());
     }
     let who = args.writing.who(context)?;
     let mut writer = change::open(context)?;
-    let mut objects = Vec::new();
-    let mut failed = 0;
     for id in ids {
-        match writer.run(&who, &Request::Undo { change: *id }) {
-            Ok(outcome) if context.out.json => objects.push(outcome_object(&outcome)),
-            Ok(outcome) => tell_outcome(context, &outcome)?,
-            Err(error) => {
-                failed += 1;
-                if context.out.json {
-                    objects.push(error_object(&error));
-                } else {
-                    context.out.flush()?;
-                    fail(&error, false, context.config.color.value);
-                }
+        let outcome = writer.run(&who, &Request::Undo { change: *id });
+        let done = outcome.and_then(|outcome| {
+            if context.out.json {
+                return Ok(Some(outcome_object(&outcome)));
             }
-        }
+            tell_outcome(context, &outcome).map(|()| None)
+        });
+        results.add(context, ids.len(), done)?;
     }
-    if context.out.json {
-        context
-            .out
-            .object(json!({"results": objects, "failed": failed}))?;
-    }
-    context.out.flush()?;
-    if failed > 0 {
-        context.out.say(&format!(
-            "{failed} of {} could not be taken back.",
-            plural(ids.len() as u64, "change")
-        ));
-        return Err(Error::ProblemsFound);
-    }
-    Ok(())
+    results.end(context, "change")
 }

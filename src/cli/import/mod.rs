@@ -214,7 +214,7 @@ fn sync_skills_of(
         Selection::Named(&roots),
         options,
         context.now,
-        progress,
+        (progress, &context.mender()),
     )?;
     let words = plural(report.counts.present, "skill");
     let path = roots[0].path.to_string_lossy();

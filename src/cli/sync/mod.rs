@@ -71,12 +71,15 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
         dry_run: args.dry_run,
         support_budget: context.config.support_budget.value,
     };
-    if !args.dry_run {
-        context.mend()?;
-    }
     let progress = progress::for_stderr();
     let home = &context.config.home.value;
-    let report = sync::sync(home, selection, options, context.now, progress.as_ref())?;
+    let report = sync::sync(
+        home,
+        selection,
+        options,
+        context.now,
+        (progress.as_ref(), &context.mender()),
+    )?;
     if report.roots == 0 {
         return nothing_to_sync(context);
     }

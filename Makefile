@@ -8,10 +8,11 @@ build:
 
 test: lint
 	cargo test --locked --no-fail-fast
+	cargo test --locked --features stop-points --test crash_steps --test power_loss
 
 lint:
 	cargo fmt --check
-	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --all-targets --features stop-points -- -D warnings
 
 demo:
 	cargo build --locked

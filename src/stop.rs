@@ -1,23 +1,38 @@
-//! Where a process can be stopped by a test, step by step. Without the feature `stop-points` nothing of it is
-//! compiled in.
+//! Where a process can be stopped by a test, step by step, and what it promised to have flushed by then. Without the
+//! feature `stop-points` nothing of it is compiled in.
 
 #[cfg(feature = "stop-points")]
 mod armed {
+    use std::fs::File;
     use std::path::Path;
     use std::sync::atomic::{AtomicI64, Ordering};
     use std::sync::{Mutex, PoisonError};
 
+    /// What survives a power failure from now on.
+    #[derive(Debug)]
+    pub enum Durable<'a> {
+        /// The entries of a folder.
+        Folder(&'a Path),
+        /// The bytes of a file.
+        File(&'a File, &'a [u8]),
+        /// Everything that was committed to a database.
+        Database(&'a Path),
+    }
+
+    /// Told of everything that was flushed.
+    type Heed = Box<dyn FnMut(Durable<'_>) + Send>;
+
     static LEFT: AtomicI64 = AtomicI64::new(-1);
-    static DURABLE: Mutex<Option<Box<dyn FnMut(&Path) + Send>>> = Mutex::new(None);
+    static HEED: Mutex<Option<Heed>> = Mutex::new(None);
 
     /// Ends the process at the point with this number, from 1.
     pub fn arm(point: i64) {
         LEFT.store(point, Ordering::SeqCst);
     }
 
-    /// Calls `heed` with every folder whose entries were flushed.
-    pub fn on_durable(heed: Box<dyn FnMut(&Path) + Send>) {
-        *DURABLE.lock().unwrap_or_else(PoisonError::into_inner) = Some(heed);
+    /// Calls `heed` with everything that is flushed; `None` ends that.
+    pub fn on_durable(heed: Option<Heed>) {
+        *HEED.lock().unwrap_or_else(PoisonError::into_inner) = heed;
     }
 
     pub(crate) fn point() {
@@ -29,32 +44,39 @@ mod armed {
         }
     }
 
+    fn tell(durable: Durable<'_>) {
+        if let Some(heed) = HEED.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            heed(durable);
+        }
+        point();
+    }
+
     pub(crate) fn database_is_durable(path: &Path) {
-        folder_is_durable(path);
+        tell(Durable::Database(path));
     }
 
     pub(crate) fn folder_is_durable(path: &Path) {
-        if let Some(heed) = DURABLE
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .as_mut()
-        {
-            heed(path);
-        }
-        point();
+        tell(Durable::Folder(path));
+    }
+
+    pub(crate) fn file_is_durable(file: &File, bytes: &[u8]) {
+        tell(Durable::File(file, bytes));
     }
 }
 
 #[cfg(feature = "stop-points")]
-pub use armed::{arm, on_durable};
+pub use armed::{Durable, arm, on_durable};
 #[cfg(feature = "stop-points")]
-pub(crate) use armed::{database_is_durable, folder_is_durable, point};
+pub(crate) use armed::{database_is_durable, file_is_durable, folder_is_durable, point};
 
 #[cfg(not(feature = "stop-points"))]
 pub(crate) fn point() {}
 
 #[cfg(not(feature = "stop-points"))]
 pub(crate) fn folder_is_durable(_path: &std::path::Path) {}
+
+#[cfg(not(feature = "stop-points"))]
+pub(crate) fn file_is_durable(_file: &std::fs::File, _bytes: &[u8]) {}
 
 #[cfg(not(feature = "stop-points"))]
 pub(crate) fn database_is_durable(_path: &std::path::Path) {}

@@ -9,6 +9,7 @@ use super::output::{Output, Style, fit, one_line, plural};
 use super::{Context, sync};
 use crate::error::{Error, Result};
 use crate::library::client::{self, Client, ClientRoot};
+use crate::manage::archived_at;
 use crate::store::{Copy, MissingRow, SkillRow, Store};
 use crate::time::Timestamp;
 
@@ -177,10 +178,17 @@ fn objects(context: &mut Context, store: &Store, skills: &[SkillRow]) -> Result<
             codes.entry(id).or_default().push(row.code);
         }
     }
+    let archived = store.archived_times()?;
     let skills: Vec<Value> = skills
         .iter()
         .map(|skill| {
             let mut object = skill_object(skill);
+            if skill.state == "archived" {
+                // An archive made by others has the time in the folder's name.
+                let named = || archived_at(&skill.folder).map(|(_, time)| time);
+                let time = archived.get(&skill.id).cloned().or_else(named);
+                object.insert("archived_at".to_owned(), json!(time));
+            }
             let mut found = codes.remove(&skill.id).unwrap_or_default();
             found.sort_unstable();
             found.dedup();

@@ -407,7 +407,7 @@ fn put(folder: BorrowedFd<'_>, name: &str, content: &Content, bytes: &[u8]) -> i
             file.write_all(bytes)?;
             fchmod(&file, Mode::from_raw_mode(raw(*mode)))?;
             file.sync_all()?;
-            stop::point();
+            stop::file_is_durable(&file, bytes);
             Ok(())
         }
     }

@@ -393,6 +393,26 @@ impl Executor<'_> {
         Ok((self.bytes_of)(hash)?.starts_with(&left))
     }
 
+    /// Removes the folders that a step emptied, if that was cut short.
+    pub(super) fn prune(step: &Step) {
+        match step {
+            Step::File {
+                path,
+                after: None,
+                keep,
+                ..
+            }
+            | Step::Tree {
+                path,
+                after: None,
+                keep,
+                ..
+            } => prune(path, keep),
+            Step::Move { from, keep, .. } => prune(from, keep),
+            Step::File { .. } | Step::Tree { .. } => {}
+        }
+    }
+
     /// Removes folders that staging made and nothing was put into.
     pub(super) fn forget_made(made: &[PathBuf]) {
         for path in made.iter().rev() {
@@ -435,6 +455,10 @@ fn prune(path: &Path, keep: &Path) {
     for folder in path.ancestors().skip(1) {
         if folder == keep || !folder.starts_with(keep) {
             break;
+        }
+        // Removed before something cut it short.
+        if folder.symlink_metadata().is_err() {
+            continue;
         }
         let removed = split(folder).and_then(|(_, name)| {
             let parent = open_parent(folder, false)?;

@@ -193,6 +193,9 @@ pub(super) fn take_back(store: &Store, plan: &Plan, displaced: &mut Displaced) -
         if executor.tidy(number, &back, &mut displaced.keep())? {
             stand = executor.stand(number, &back)?;
         }
+        if stand == Stand::After {
+            Executor::prune(&back);
+        }
         if stand == Stand::Before {
             executor.stage(number, &back)?;
             match executor.publish(number, &back) {

@@ -187,6 +187,7 @@ fn finish_on_disk(store: &Store, plan: &Plan, displaced: &mut Displaced) -> Resu
         Executor::forget_made(&plan.made);
         return Ok(false);
     }
+    plan.steps.iter().take(done).for_each(Executor::prune);
     for (number, step) in plan.steps.iter().enumerate().skip(done) {
         if executor.stand(number, step)? == Stand::Other {
             return Err(Error::Conflict {

@@ -263,6 +263,21 @@ impl Store {
         query().map_err(Error::database("look up who archived a skill"))
     }
 
+    /// Returns when each archived skill was archived through skilldb, by id.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn archived_times(&self) -> Result<HashMap<i64, String>> {
+        const SELECT: &str = "SELECT id, archived_at FROM skill WHERE state = 'archived' AND archived_at IS NOT NULL";
+        let query = || {
+            self.connection
+                .prepare_cached(SELECT)?
+                .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect::<rusqlite::Result<HashMap<_, _>>>()
+        };
+        query().map_err(Error::database("look up when skills were archived"))
+    }
+
     /// Returns the platforms a skill is disabled on; `None` among them stands for everywhere.
     ///
     /// # Errors

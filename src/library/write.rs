@@ -54,6 +54,7 @@ impl Folder {
 
     fn walk(path: &Path, make: bool) -> io::Result<Self> {
         let mut fd = openat(CWD, "/", FOLDER, Mode::empty())?;
+        let mut walked = PathBuf::from("/");
         for part in path.components() {
             let name = match part {
                 Component::RootDir | Component::CurDir => continue,
@@ -65,7 +66,10 @@ impl Folder {
             fd = match openat(&fd, name, FOLDER, Mode::empty()) {
                 Err(Errno::NOENT) if make => {
                     match mkdirat(&fd, name, Mode::from_raw_mode(0o777)) {
-                        Ok(()) => rustix::fs::fsync(&fd)?,
+                        Ok(()) => {
+                            rustix::fs::fsync(&fd)?;
+                            stop::folder_is_durable(&walked);
+                        }
                         Err(Errno::EXIST) => {}
                         Err(error) => return Err(error.into()),
                     }
@@ -75,6 +79,7 @@ impl Folder {
                 Err(Errno::LOOP) => return Err(Errno::NOTDIR.into()),
                 opened => opened?,
             };
+            walked.push(name);
         }
         Ok(Self {
             fd,

@@ -8,7 +8,7 @@ build:
 
 test: lint
 	cargo test --locked --no-fail-fast
-	cargo test --locked --features stop-points --test crash_steps --test power_loss
+	cargo test --locked --features stop-points --test change_meanwhile --test crash_steps --test power_loss
 
 lint:
 	cargo fmt --check

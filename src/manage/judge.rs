@@ -110,7 +110,8 @@ pub(super) fn inspect(
                     folder: keep.clone(),
                 };
                 new.push(file(on_disk));
-                if before.is_some() {
+                // What vanished meanwhile is told when it is to be replaced.
+                if before.is_some() && path.symlink_metadata().is_ok() {
                     old.push(file(path));
                 }
             }
@@ -133,7 +134,16 @@ pub(super) fn inspect(
         .into_iter()
         .map(|finding| (finding.path, finding.rule))
         .collect();
-    for finding in guard::inspect(&new)? {
+    let found = guard::inspect(&new).map_err(|error| match error {
+        Error::Io { path, source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            Error::Conflict {
+                path,
+                message: "what was written there is gone: something was put in its way".to_owned(),
+            }
+        }
+        error => error,
+    });
+    for finding in found? {
         let is_same = |known: &(String, &str)| known.0 == finding.path && known.1 == finding.rule;
         if let Some(at) = known.iter().position(is_same) {
             known.swap_remove(at);

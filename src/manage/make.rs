@@ -38,15 +38,29 @@ pub(super) fn make(
     plan.made = plan.steps.iter().flat_map(missing_folders).collect();
     let change_id = begin(store, plan, context)?;
     match on_disk(store, plan, inspect) {
-        Ok(()) => {
-            settle(store, plan, change_id, context.now)?;
-            Ok(change_id)
-        }
+        Ok(()) => match settle(store, plan, change_id, context.now) {
+            Ok(()) => Ok(change_id),
+            Err(error) => unsettled(store, plan, change_id, error),
+        },
         Err(error) => {
             give_up(store, plan, change_id, &error, context.now)?;
             Err(error)
         }
     }
+}
+
+/// The files say it and the rows cannot (a full disk, say): they are taken back, so that what is told is true. The
+/// journal stays, and whoever recovers finds nothing done.
+fn unsettled(store: &Store, plan: &Plan, change_id: i64, error: Error) -> Result<i64> {
+    let is_applied = store
+        .change(change_id)
+        .is_ok_and(|change| change.outcome == "applied");
+    if is_applied {
+        return Ok(change_id);
+    }
+    // What cannot be taken back now is finished by the next command instead.
+    let _ = take_back(store, plan, &mut Displaced::default());
+    Err(error)
 }
 
 /// Takes a change back that cannot be made. Until that is done the journal says so.
@@ -62,15 +76,15 @@ fn give_up(
 ) -> Result<()> {
     plan.given_up = Some((error.code().to_owned(), told(error)));
     let text = serde_json::to_string(plan).unwrap_or_default();
-    store.append(|tx| tx.replace_journal(change_id, &text))?;
+    // Where not even that can be written the files come first: then whoever recovers finds nothing done.
+    let _ = store.append(|tx| tx.replace_journal(change_id, &text));
     let mut displaced = Displaced::default();
     let taken_back = take_back(store, plan, &mut displaced);
     displaced.note(store, plan, now)?;
-    match taken_back {
-        Ok(()) => fail(store, change_id, error),
-        // Still in the journal.
-        Err(_) => Ok(()),
+    if taken_back.is_ok() {
+        let _ = fail(store, change_id, error);
     }
+    Ok(())
 }
 
 /// Writes bytes and journal, so that they survive whatever comes.
@@ -188,13 +202,10 @@ pub(super) fn take_back(store: &Store, plan: &Plan, displaced: &mut Displaced) -
         bytes_of: &bytes_of,
     };
     for (number, step) in plan.steps.iter().enumerate().rev() {
-        let back = step.inverse();
+        let back = step.inverse().keeping_folders();
         let mut stand = executor.stand(number, &back)?;
         if executor.tidy(number, &back, &mut displaced.keep())? {
             stand = executor.stand(number, &back)?;
-        }
-        if stand == Stand::After {
-            Executor::prune(&back);
         }
         if stand == Stand::Before {
             executor.stage(number, &back)?;

@@ -91,6 +91,26 @@ impl Step {
         }
     }
 
+    /// The same step without removing folders that it empties.
+    #[must_use]
+    pub fn keeping_folders(mut self) -> Self {
+        let parent = |path: &Path| path.parent().unwrap_or(path).to_path_buf();
+        match &mut self {
+            Self::File { path, keep, .. } | Self::Tree { path, keep, .. } => *keep = parent(path),
+            Self::Move {
+                from,
+                to,
+                keep,
+                keep_to,
+                ..
+            } => {
+                *keep = parent(from);
+                *keep_to = parent(to);
+            }
+        }
+        self
+    }
+
     /// The path that is told when something is wrong.
     #[must_use]
     pub(super) fn path(&self) -> &Path {

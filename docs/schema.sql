@@ -24,7 +24,7 @@ CREATE TABLE change (
   curator_run_id INTEGER,
   undoes         INTEGER REFERENCES change (id),
   at             TEXT NOT NULL CHECK (at GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z')
-, source TEXT, event_id TEXT, problem TEXT, message TEXT, undone_by INTEGER REFERENCES change (id), snapshot_id INTEGER) STRICT;
+, source TEXT, event_id TEXT, problem TEXT, message TEXT, undone_by INTEGER REFERENCES change (id), snapshot_id INTEGER, from_snapshot_id INTEGER) STRICT;
 
 CREATE TABLE diagnostic (
   id              INTEGER PRIMARY KEY,
@@ -493,7 +493,7 @@ CREATE TRIGGER change_is_kept BEFORE DELETE ON change
 BEGIN SELECT RAISE(ABORT, 'a change is never deleted'); END;
 
 CREATE TRIGGER change_settles_once
-BEFORE UPDATE OF id, action, outcome, strategy, reason, actor, session_id, curator_run_id, undoes, at, source, event_id, problem, message, snapshot_id ON change
+BEFORE UPDATE OF id, action, outcome, strategy, reason, actor, session_id, curator_run_id, undoes, at, source, event_id, problem, message, snapshot_id, from_snapshot_id ON change
 WHEN old.outcome <> 'pending' OR new.id <> old.id OR new.action <> old.action OR new.actor <> old.actor OR new.at <> old.at
 BEGIN SELECT RAISE(ABORT, 'a change is never rewritten; its outcome moves once from pending'); END;
 
@@ -611,6 +611,16 @@ BEGIN
   INSERT INTO usage_day VALUES (substr(new.at, 1, 10), coalesce(new.skill_id, 0), new.kind, new."trigger", coalesce(new.client, ''),
     new.actor IN ('background_review', 'curator'), 1, coalesce(new.ok = 0, 0))
   ON CONFLICT DO UPDATE SET events = events + 1, failures = failures + excluded.failures;
+END;
+
+CREATE TRIGGER usage_event_reactivates AFTER INSERT ON usage_event
+WHEN new.skill_id IS NOT NULL AND new.kind IN ('use', 'view') AND new.actor NOT IN ('background_review', 'curator')
+  AND (SELECT state FROM skill WHERE id = new.skill_id) = 'stale'
+  AND new.at >= coalesce((SELECT max(at) FROM state_transition WHERE skill_id = new.skill_id AND to_state = 'stale'), '')
+BEGIN
+  INSERT INTO state_transition (skill_id, from_state, to_state, reason, anchor_at, actor, at)
+  VALUES (new.skill_id, 'stale', 'active', 'used again', new.at, new.actor, new.at);
+  UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation';
 END;
 
 CREATE TRIGGER usage_event_settles AFTER UPDATE OF ok ON usage_event

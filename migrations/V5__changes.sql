@@ -233,3 +233,15 @@ SELECT s.id,
        (SELECT coalesce(sum(b.size), 0) FROM snapshot_file f JOIN blob b ON b.hash = f.hash WHERE f.snapshot_id = s.id) AS bytes
 FROM snapshot s
 WHERE s.pruned_at IS NULL;
+
+-- A stale skill that is used again in the foreground is active again, at once. What happened before it went stale
+-- (an import of old histories, say) does not count.
+CREATE TRIGGER usage_event_reactivates AFTER INSERT ON usage_event
+WHEN new.skill_id IS NOT NULL AND new.kind IN ('use', 'view') AND new.actor NOT IN ('background_review', 'curator')
+  AND (SELECT state FROM skill WHERE id = new.skill_id) = 'stale'
+  AND new.at >= coalesce((SELECT max(at) FROM state_transition WHERE skill_id = new.skill_id AND to_state = 'stale'), '')
+BEGIN
+  INSERT INTO state_transition (skill_id, from_state, to_state, reason, anchor_at, actor, at)
+  VALUES (new.skill_id, 'stale', 'active', 'used again', new.at, new.actor, new.at);
+  UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation';
+END;

@@ -53,6 +53,7 @@ fn meanwhile(
         policy: Policy::default(),
         support_budget: 1 << 26,
         automations: Vec::new(),
+        is_rehearsal: false,
         now: Timestamp::parse(common::NOW).unwrap(),
     };
     let who = Who {

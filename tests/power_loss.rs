@@ -169,6 +169,7 @@ impl Machine {
             policy: skilldb::manage::Policy::default(),
             support_budget: 1 << 26,
             automations: Vec::new(),
+            is_rehearsal: false,
             now: Timestamp::parse(common::NOW).unwrap(),
         };
         Writer::open(settings, &Silence).unwrap()

@@ -85,6 +85,11 @@ impl Output {
             .map_err(Error::io("write to", "stdout"))
     }
 
+    /// Standard output as a place to write to.
+    pub(super) fn writer(&mut self) -> impl Write + '_ {
+        &mut self.stdout
+    }
+
     /// Writes what is in a file, as it is.
     pub(super) fn copy(&mut self, file: &mut File) -> Result<()> {
         io::copy(file, &mut self.stdout)

@@ -1,5 +1,7 @@
 //! Every way a skill changes: one door that checks, journals, writes, records and can take back.
 
+mod archive;
+mod backup;
 mod compare;
 mod draft;
 mod execute;
@@ -7,6 +9,7 @@ pub mod gate;
 mod judge;
 mod make;
 mod marks;
+mod merge;
 mod ownership;
 mod paths;
 mod places;
@@ -26,8 +29,10 @@ mod texts;
 mod undo;
 mod writer;
 
+pub use backup::BackedUp;
 pub use compare::{Compared, compare, compared};
 pub use marks::{Mark, is_news};
+pub use merge::Merged;
 pub use ownership::{Policy, Reach, Rule, Verdict, Wish, decide};
 pub use places::archived_at;
 pub use plan::Action;

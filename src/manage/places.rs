@@ -345,6 +345,27 @@ pub(super) fn is_taken(store: &Store, facts: &SkillFacts, to: &Path) -> Result<(
     Ok(())
 }
 
+/// Refuses a place for a skill that comes from elsewhere, where something lies already.
+///
+/// # Errors
+/// [`Error::Denied`].
+pub(super) fn is_taken_by(name: &str, to: &Path, root: &Path) -> Result<()> {
+    let (parent, last) = split(to)?;
+    let found = namesake(parent, last).map(|found| parent.join(found));
+    match found.or_else(|| nearest_skill(root, to)) {
+        None => Ok(()),
+        Some(found) => Err(denied(
+            "name-taken",
+            format!(
+                "`{name}` cannot go to {}: something lies at {}",
+                to.display(),
+                found.display()
+            ),
+            Some("nothing was overwritten".to_owned()),
+        )),
+    }
+}
+
 /// Where an archived skill lay: as noted, else as its place in the archive tells. An archive made by others may
 /// have the time of archiving in the folder's name.
 pub(super) fn home_of(facts: &SkillFacts) -> String {

@@ -92,8 +92,7 @@ impl Step {
     }
 
     /// The same step without removing folders that it empties.
-    #[must_use]
-    pub fn keeping_folders(mut self) -> Self {
+    pub(super) fn keeping_folders(mut self) -> Self {
         let parent = |path: &Path| path.parent().unwrap_or(path).to_path_buf();
         match &mut self {
             Self::File { path, keep, .. } | Self::Tree { path, keep, .. } => *keep = parent(path),

@@ -34,6 +34,8 @@ pub struct Settings {
     pub support_budget: u64,
     /// Files of the user that name skills.
     pub automations: Vec<PathBuf>,
+    /// Whether only the library's own root is written: a rehearsal on a copy.
+    pub is_rehearsal: bool,
     /// The moment that is noted.
     pub now: Timestamp,
 }
@@ -344,7 +346,7 @@ impl Writer {
     }
 
     /// Makes a folder that the configuration names a root of the library.
-    fn ensure_root(&mut self, path: &Path) -> Result<()> {
+    pub(super) fn ensure_root(&mut self, path: &Path) -> Result<()> {
         let is_known = self.store.roots()?.iter().any(|root| root.path == path);
         let configured = self.settings.roots.iter().find(|root| root.path == path);
         if let (false, Some(root)) = (is_known, configured.cloned()) {

@@ -142,6 +142,7 @@ pub(super) fn settings(context: &Context) -> Settings {
             .iter()
             .map(|file| file.value.clone())
             .collect(),
+        is_rehearsal: false,
         now: context.now,
     }
 }

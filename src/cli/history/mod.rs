@@ -1,5 +1,6 @@
 //! The commands that show, compare and take back what was changed.
 
+pub(super) mod backup;
 pub(super) mod diff;
 pub(super) mod log;
 pub(super) mod proposals;

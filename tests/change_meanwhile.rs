@@ -198,7 +198,7 @@ fn a_file_made_in_the_very_moment_stays() {
     let file = library.path("skills/notes/references/new.md");
     let place = file.clone();
     let result = meanwhile(&library, &write(&library), move || {
-        put(&place, b"Theirs.\n")
+        put(&place, b"Theirs.\n");
     });
     assert_conflict(&library, result);
     assert_eq!(fs::read(&file).unwrap(), b"Theirs.\n");
@@ -211,7 +211,7 @@ fn a_file_removed_in_the_very_moment_stays_removed() {
     let file = library.path("skills/notes/SKILL.md");
     let place = file.clone();
     let result = meanwhile(&library, &patch(&library), move || {
-        fs::remove_file(&place).unwrap()
+        fs::remove_file(&place).unwrap();
     });
     assert_conflict(&library, result);
     assert!(!file.exists());

@@ -275,23 +275,46 @@ fn help_names_the_commands_and_exit_codes() {
     Usage: skilldb [OPTIONS] <COMMAND>
 
     Commands:
-      sync         Reconcile the database with the files on disk
-      list         List skills
-      show         Show one skill, or one file of it
-      validate     Judge skill files by the Agent Skills spec
-      roots        List the folders of the library, add and remove them
-      sql          Ask the database: one statement, read-only
-      stats        Show which skills are used, which never are, and by whom
-      record       Record that a skill was used, viewed, or one of its files was read
-      import       Take over what an agent remembers of the skills it used
-      hook         Record uses as they happen: the command for a client's hooks, and how to install it
-      export       Hand counts on in the form another program reads
-      doctor       Check the database, and the mirror against the files
-      relink       Say that a new folder is a skill that vanished elsewhere
-      config       Show the settings in force
-      path         Print where something is: the home, the database, the configuration, or a skill
-      completions  Print the completion script of a shell
-      man          Print the manual page, or write one page a command
+      sync          Reconcile the database with the files on disk
+      list          List skills
+      show          Show one skill, or one file of it
+      validate      Judge skill files by the Agent Skills spec
+      roots         List the folders of the library, add and remove them
+      sql           Ask the database: one statement, read-only
+      stats         Show which skills are used, which never are, and by whom
+      record        Record that a skill was used, viewed, or one of its files was read
+      import        Take over what an agent remembers of the skills it used
+      hook          Record uses as they happen: the command for a client's hooks, and how to install it
+      export        Hand counts on in the form another program reads
+      doctor        Check the database, and the mirror against the files
+      relink        Say that a new folder is a skill that vanished elsewhere
+      create        Make a new skill
+      edit          Rewrite a skill's SKILL.md
+      patch         Replace a text in a skill's file
+      write         Write a supporting file of a skill
+      rm-file       Remove a supporting file of a skill
+      rename        Give a skill another name
+      archive       Put skills into the archive
+      restore       Bring a skill back from the archive
+      delete        Put a skill away: into the archive, or for good
+      pin           Keep automation from putting skills away
+      unpin         Let automation put skills away again
+      enable        Show disabled skills to agents again
+      disable       Hide skills from agents; their files stay where they are
+      adopt         Say whose skills are, where skilldb does not know
+      release       Leave skills to agents again that a person edited
+      log           Show what was changed, by whom and why: failed attempts, too
+      diff          Compare versions of a skill
+      undo          Take changes back
+      proposals     Changes that wait for a person: list, show, approve, reject them
+      snapshot      Keep the whole library as it is now, and bring it back to that
+      purge         Remove bytes from the history for good
+      backup        Write the whole library into one archive
+      merge-backup  Take an archive of another library over into this one
+      config        Show the settings in force
+      path          Print where something is: the home, the database, the configuration, or a skill
+      completions   Print the completion script of a shell
+      man           Print the manual page, or write one page a command
 
     Options:
       -h, --help     Print help
@@ -311,6 +334,8 @@ fn help_names_the_commands_and_exit_codes() {
       skilldb import claude-code            which skills its sessions used
       skilldb hook install claude-code      keep that current from now on
       skilldb stats                         most used, never used, rising and falling
+      skilldb patch NAME --old A --new B    change a skill; `undo` takes it back
+      skilldb log                           what was changed, by whom and why
       skilldb sql duplicates                a named query
       skilldb sql 'SELECT name, size FROM v_skill ORDER BY size DESC LIMIT 5'
 

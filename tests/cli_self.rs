@@ -325,9 +325,18 @@ fn a_folder_gets_a_manual_page_a_command() {
         .collect();
     pages.sort();
     assert_snapshot!(pages.join("\n"), @"
+    skilldb-adopt.1
+    skilldb-archive.1
+    skilldb-backup.1
     skilldb-completions.1
     skilldb-config.1
+    skilldb-create.1
+    skilldb-delete.1
+    skilldb-diff.1
+    skilldb-disable.1
     skilldb-doctor.1
+    skilldb-edit.1
+    skilldb-enable.1
     skilldb-export-usage.1
     skilldb-export.1
     skilldb-hook-claude-code.1
@@ -338,18 +347,40 @@ fn a_folder_gets_a_manual_page_a_command() {
     skilldb-hook.1
     skilldb-import.1
     skilldb-list.1
+    skilldb-log.1
     skilldb-man.1
+    skilldb-merge-backup.1
+    skilldb-patch.1
     skilldb-path.1
+    skilldb-pin.1
+    skilldb-proposals-approve.1
+    skilldb-proposals-list.1
+    skilldb-proposals-reject.1
+    skilldb-proposals-show.1
+    skilldb-proposals.1
+    skilldb-purge.1
     skilldb-record.1
+    skilldb-release.1
     skilldb-relink.1
+    skilldb-rename.1
+    skilldb-restore.1
+    skilldb-rm-file.1
     skilldb-roots-add.1
     skilldb-roots-remove.1
     skilldb-roots.1
     skilldb-show.1
+    skilldb-snapshot-create.1
+    skilldb-snapshot-list.1
+    skilldb-snapshot-prune.1
+    skilldb-snapshot-restore.1
+    skilldb-snapshot.1
     skilldb-sql.1
     skilldb-stats.1
     skilldb-sync.1
+    skilldb-undo.1
+    skilldb-unpin.1
     skilldb-validate.1
+    skilldb-write.1
     skilldb.1
     ");
     for page in &pages {

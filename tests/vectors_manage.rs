@@ -282,7 +282,7 @@ fn replay(case: &Value) -> Option<(Value, Value)> {
             }
             "write" => machine.put(args["path"].as_str().unwrap(), &args["spec"]),
             "mark_agent" => {
-                drop(machine.run(&["adopt", args["name"].as_str().unwrap(), "--as", "agent"]))
+                machine.run(&["adopt", args["name"].as_str().unwrap(), "--as", "agent"]);
             }
             "pin" => drop(machine.run(&["pin", args["name"].as_str().unwrap()])),
             "archive" => drop(machine.run(&["archive", args["name"].as_str().unwrap()])),

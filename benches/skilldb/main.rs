@@ -1,5 +1,6 @@
 //! Criterion benches, each beside its limit. `make bench` runs them all.
 
+mod change;
 mod corpus;
 mod format;
 mod patch;
@@ -7,5 +8,11 @@ mod sync;
 
 use criterion::{criterion_group, criterion_main};
 
-criterion_group!(all, format::benches, patch::benches, sync::benches);
+criterion_group!(
+    all,
+    change::benches,
+    format::benches,
+    patch::benches,
+    sync::benches
+);
 criterion_main!(all);

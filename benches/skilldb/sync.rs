@@ -88,7 +88,7 @@ impl Library {
             roots,
             OPTIONS,
             Timestamp::from_millis(0),
-            progress,
+            (progress, &|_| Ok(())),
         )
         .expect("the library syncs")
     }

@@ -55,6 +55,8 @@ const GLOBAL: &str = "Global options";
   skilldb import claude-code            which skills its sessions used
   skilldb hook install claude-code      keep that current from now on
   skilldb stats                         most used, never used, rising and falling
+  skilldb patch NAME --old A --new B    change a skill; `undo` takes it back
+  skilldb log                           what was changed, by whom and why
   skilldb sql duplicates                a named query
   skilldb sql 'SELECT name, size FROM v_skill ORDER BY size DESC LIMIT 5'
 

@@ -3,6 +3,7 @@
 mod archive;
 mod backup;
 mod compare;
+mod create;
 mod draft;
 mod execute;
 pub mod gate;
@@ -26,7 +27,9 @@ mod settle;
 mod snapshot;
 mod step;
 mod texts;
+mod trees;
 mod undo;
+mod way_back;
 mod writer;
 
 pub use backup::BackedUp;

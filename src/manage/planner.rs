@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use super::create::{self, New};
 use super::draft::Draft;
 use super::judge::leaves_root;
 use super::ownership::{Reach, Verdict, Wish, decide};
-use super::places::{self, New};
+use super::places;
 use super::plan::Action;
 use super::rename::{self, Renaming};
 use super::request::{Request, Who};
@@ -45,7 +46,7 @@ impl<'a> Planner<'a> {
                     root: &root,
                     origin: (origin.0, &origin.1),
                 };
-                places::create(draft, self.store, new)
+                create::create(draft, self.store, new)
             }
             Request::Edit { skill, text, base } => {
                 texts::edit(draft, &self.live(*skill)?, text, base.as_deref())

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use super::create::check_collisions;
 use super::draft::{Draft, Side, content_of, movable_folder, read_entry};
 use super::gate;
 use super::ownership::Reach;
-use super::places::{add_move, check_collisions, is_taken};
+use super::places::{add_move, is_taken};
 use super::plan::{Part, PartFile};
 use super::revert::read_outside;
 use super::step::Step;

@@ -8,8 +8,8 @@ use super::ownership::Reach;
 use super::places::{files_of, is_taken, move_skill};
 use super::plan::{Effect, PartFile};
 use super::revert::{held, is, reverted, reverted_file};
-use super::snapshot;
 use super::step::Step;
+use super::way_back;
 use crate::error::{Error, Result};
 use crate::library::{TreeEntry, is_in_archive};
 use crate::store::{ChangePart, ChangeRow, SkillFacts, Store};
@@ -75,7 +75,7 @@ pub(super) fn check(change: &ChangeRow) -> Result<()> {
 pub(super) fn undo(mut draft: Draft, asked: &Undoing<'_>) -> Result<Draft> {
     check(asked.change)?;
     if let (Some(to), Some(from)) = (asked.change.snapshot, asked.change.from_snapshot) {
-        return snapshot::between(draft, asked.store, (to, from), Some(asked.change));
+        return way_back::between(draft, asked.store, (to, from), Some(asked.change));
     }
     draft.plan.undoes = Some(asked.change.id);
     draft.reverses = Some(asked.change.actor.clone());

@@ -74,11 +74,7 @@ impl Store {
         let fail = || Error::database("read a ledger");
         let select = format!("SELECT * FROM {table}");
         let mut statement = self.connection.prepare(&select).map_err(fail())?;
-        let names: Vec<String> = statement
-            .column_names()
-            .into_iter()
-            .map(str::to_owned)
-            .collect();
+        let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let mut rows = statement.query([]).map_err(fail())?;
         while let Some(row) = rows.next().map_err(fail())? {
             let mut ledger = Ledger::new();

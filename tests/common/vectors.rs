@@ -19,6 +19,7 @@ pub(crate) fn read(name: &str) -> Value {
 
 /// Compares what comes out, by case, and prints both counts. With `SKILLDB_BLESS` set, what comes out is written
 /// into the table where it is not right there; a reason is still missing then, which fails the next run.
+#[expect(clippy::print_stdout, reason = "both counts are told")]
 pub(crate) fn compare(table: &str, outcomes: &[(String, Value, Value)]) {
     let mut departures: BTreeMap<String, Value> =
         serde_json::from_slice(&fs::read(path(table)).unwrap_or_else(|_| b"{}".to_vec())).unwrap();
@@ -33,12 +34,12 @@ pub(crate) fn compare(table: &str, outcomes: &[(String, Value, Value)]) {
                     && ours != theirs
                     && row["why"].as_str().is_some_and(|why| !why.is_empty()) =>
             {
-                departed += 1
+                departed += 1;
             }
             Some(row) if bless && ours != theirs => row["ours"] = ours.clone(),
             Some(_) if bless => drop(departures.remove(name)),
             None if bless => {
-                drop(departures.insert(name.clone(), json!({"why": "", "ours": ours})))
+                drop(departures.insert(name.clone(), json!({"why": "", "ours": ours})));
             }
             Some(_) | None => wrong.push(format!("{name}\n  ours   {ours}\n  theirs {theirs}")),
         }

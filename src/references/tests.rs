@@ -5,9 +5,9 @@ use super::*;
 fn target() -> Target {
     Target {
         name: "lint-js".to_owned(),
-        folder: "/home/skills/web/lint-js".into(),
+        folder: "/u/skills/web/lint-js".into(),
         rel_path: "web/lint-js".to_owned(),
-        root: "/home/skills".into(),
+        root: "/u/skills".into(),
         is_path: false,
     }
 }
@@ -16,7 +16,7 @@ fn kinds(text: &str, kind: Text) -> Vec<(u32, Kind)> {
     find(
         text,
         kind,
-        Path::new("/home/skills/weather/SKILL.md"),
+        Path::new("/u/skills/weather/SKILL.md"),
         &target(),
     )
     .iter()
@@ -77,7 +77,7 @@ fn in_prose_a_name_counts_beside_the_word_skill() {
 fn links_and_paths_that_lead_into_the_folder_count() {
     for line in [
         "[x](../web/lint-js/SKILL.md)",
-        "sh /home/skills/web/lint-js/scripts/run.sh",
+        "sh /u/skills/web/lint-js/scripts/run.sh",
         "cat ~/skills/web/lint-js/SKILL.md",
         "uses web/lint-js",
     ] {
@@ -104,13 +104,13 @@ fn other_keys_and_other_data_hold_other_things() {
 fn a_name_that_is_a_path_of_the_machine_is_no_command() {
     let mut target = target();
     target.is_path = true;
-    let hits = find("cd /lint-js", Text::Prose, Path::new("/home/a.md"), &target);
+    let hits = find("cd /lint-js", Text::Prose, Path::new("/u/a.md"), &target);
     assert_eq!(hits, []);
 }
 
 fn rewritten(text: &str, kind: Text, path: &str, rel_path: &str) -> String {
     let hits = find(text, kind, Path::new(path), &target());
-    let folder = Path::new("/home/skills").join(rel_path);
+    let folder = Path::new("/u/skills").join(rel_path);
     let to = Moved {
         name: "lint",
         folder: &folder,
@@ -122,7 +122,7 @@ fn rewritten(text: &str, kind: Text, path: &str, rel_path: &str) -> String {
 #[test]
 fn only_the_name_is_rewritten() {
     let text = "skills: [a, lint-js] # lint-js\nsh skills/web/lint-js/run.sh\n";
-    let after = rewritten(text, Text::Automation, "/home/cron/jobs.yaml", "web/lint");
+    let after = rewritten(text, Text::Automation, "/u/cron/jobs.yaml", "web/lint");
     assert_eq!(
         after,
         "skills: [a, lint] # lint-js\nsh skills/web/lint/run.sh\n"
@@ -133,34 +133,31 @@ fn only_the_name_is_rewritten() {
 fn a_path_leads_to_where_the_skill_lies_now() {
     let rewritten = |text: &str, path: &str| rewritten(text, Text::Prose, path, "ops/lint");
     assert_eq!(
-        rewritten(
-            "[x](../web/lint-js/SKILL.md)",
-            "/home/skills/weather/SKILL.md"
-        ),
+        rewritten("[x](../web/lint-js/SKILL.md)", "/u/skills/weather/SKILL.md"),
         "[x](../ops/lint/SKILL.md)"
     );
     assert_eq!(
-        rewritten("[x](../lint-js/a.md)", "/home/skills/web/other/SKILL.md"),
+        rewritten("[x](../lint-js/a.md)", "/u/skills/web/other/SKILL.md"),
         "[x](../../ops/lint/a.md)"
     );
     assert_eq!(
-        rewritten("sh ~/skills/web/lint-js/a.sh", "/home/x.md"),
+        rewritten("sh ~/skills/web/lint-js/a.sh", "/u/x.md"),
         "sh ~/skills/ops/lint/a.sh"
     );
     assert_eq!(
-        rewritten("sh /home/skills/web/lint-js/a.sh", "/x.md"),
-        "sh /home/skills/ops/lint/a.sh"
+        rewritten("sh /u/skills/web/lint-js/a.sh", "/x.md"),
+        "sh /u/skills/ops/lint/a.sh"
     );
     assert_eq!(rewritten("see web/lint-js", "/x.md"), "see ops/lint");
     assert_eq!(
         rewritten(
             "[x](../../lint-js/a.md)",
-            "/home/skills/web/lint-js/references/b.md"
+            "/u/skills/web/lint-js/references/b.md"
         ),
         "[x](../a.md)"
     );
     assert_eq!(
-        rewritten("[x](../lint-js/a.md)", "/home/skills/web/lint-js/SKILL.md"),
+        rewritten("[x](../lint-js/a.md)", "/u/skills/web/lint-js/SKILL.md"),
         "[x](./a.md)"
     );
 }

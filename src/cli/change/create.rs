@@ -70,7 +70,7 @@ pub(in crate::cli) fn run(context: &mut Context, args: &Args) -> Result<()> {
         }
         Store::create_empty(&context.config.home.value, Waiting::Yes)?;
     }
-    perform(context, &args.writing, &request)
+    perform(context, &args.writing, |_, _| Ok(request))
 }
 
 /// What the request would do in a library with nothing in it.

@@ -34,16 +34,18 @@ pub(in crate::cli) struct Args {
 }
 
 pub(in crate::cli) fn run(context: &mut Context, args: &Args) -> Result<()> {
-    let skill = skill(context, &args.name)?;
-    if args.from.is_some() || !std::io::stdin().is_terminal() {
-        let request = Request::Edit {
-            skill: skill.id,
-            text: text(args.from.as_deref())?,
-            base: args.base.clone(),
-        };
-        return perform(context, &args.writing, &request);
+    if args.from.is_none() && std::io::stdin().is_terminal() {
+        let skill = skill(context, &context.read()?, &args.name)?;
+        return in_editor(context, args, &skill);
     }
-    in_editor(context, args, &skill)
+    let text = text(args.from.as_deref())?;
+    perform(context, &args.writing, |context, store| {
+        Ok(Request::Edit {
+            skill: skill(context, store, &args.name)?.id,
+            text,
+            base: args.base.clone(),
+        })
+    })
 }
 
 fn in_editor(context: &mut Context, args: &Args, skill: &SkillAddress) -> Result<()> {
@@ -85,7 +87,7 @@ fn in_editor(context: &mut Context, args: &Args, skill: &SkillAddress) -> Result
         // What somebody else wrote meanwhile is not overwritten.
         base: Some(hash_of(&before)),
     };
-    let done = perform(context, &args.writing, &request);
+    let done = perform(context, &args.writing, |_, _| Ok(request));
     if done.is_err()
         && let Ok((_, kept)) = draft.keep()
     {

@@ -6,7 +6,7 @@ use super::{Writing, content, perform, target};
 use crate::cli::Context;
 use crate::error::{Error, Result};
 use crate::manage::{Bytes, Request};
-use crate::store::SkillAddress;
+use crate::store::{SkillAddress, Store};
 
 /// Write a supporting file of a skill
 ///
@@ -52,33 +52,36 @@ pub(in crate::cli) struct RemoveArgs {
 }
 
 pub(in crate::cli) fn write(context: &mut Context, args: &WriteArgs) -> Result<()> {
-    let (skill, file) = named(context, &args.name)?;
-    let request = Request::Write {
-        skill: skill.id,
-        file,
-        content: Bytes::new(content(args.from.as_deref())?),
-        executable: match (args.executable, args.no_executable) {
-            (true, _) => Some(true),
-            (_, true) => Some(false),
-            (false, false) => None,
-        },
-        base: args.base.clone(),
-    };
-    perform(context, &args.writing, &request)
+    let given = Bytes::new(content(args.from.as_deref())?);
+    perform(context, &args.writing, |context, store| {
+        let (skill, file) = named(context, store, &args.name)?;
+        Ok(Request::Write {
+            skill: skill.id,
+            file,
+            content: given,
+            executable: match (args.executable, args.no_executable) {
+                (true, _) => Some(true),
+                (_, true) => Some(false),
+                (false, false) => None,
+            },
+            base: args.base.clone(),
+        })
+    })
 }
 
 pub(in crate::cli) fn remove(context: &mut Context, args: &RemoveArgs) -> Result<()> {
-    let (skill, file) = named(context, &args.name)?;
-    let request = Request::RemoveFile {
-        skill: skill.id,
-        file,
-        base: args.base.clone(),
-    };
-    perform(context, &args.writing, &request)
+    perform(context, &args.writing, |context, store| {
+        let (skill, file) = named(context, store, &args.name)?;
+        Ok(Request::RemoveFile {
+            skill: skill.id,
+            file,
+            base: args.base.clone(),
+        })
+    })
 }
 
-fn named(context: &Context, typed: &str) -> Result<(SkillAddress, String)> {
-    match target(context, typed)? {
+fn named(context: &Context, store: &Store, typed: &str) -> Result<(SkillAddress, String)> {
+    match target(context, store, typed)? {
         (skill, Some(file)) => Ok((skill, file)),
         (skill, None) => Err(Error::Usage {
             message: format!("no file of `{}` is named", skill.name),

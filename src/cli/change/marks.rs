@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::super::output::one_line;
-use super::{Writing, open, skill};
+use super::{Session, Writing, skill};
 use crate::cli::Context;
 use crate::error::{Error, Result};
 use crate::manage::{Mark, is_news};
@@ -142,13 +142,13 @@ fn mark(context: &mut Context, names: &[String], writing: &Writing, mark: &Mark)
     let who = writing.who(context)?;
     let mut objects = Vec::new();
     let mut failed = 0;
+    let mut session = Session::open(context, writing)?;
     for name in names {
-        let done = skill(context, name).and_then(|skill| {
-            if writing.dry_run {
-                let is_news = is_news(&context.read_only()?, &who, skill.id, mark)?;
-                return Ok((skill, is_news));
-            }
-            let is_news = open(context)?.mark(&who, skill.id, mark)?;
+        let done = skill(context, session.store(), name).and_then(|skill| {
+            let is_news = match &mut session {
+                Session::Dry(store) => is_news(store, &who, skill.id, mark)?,
+                Session::Wet(writer) => writer.mark(&who, skill.id, mark)?,
+            };
             Ok((skill, is_news))
         });
         match done {

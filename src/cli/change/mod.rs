@@ -161,15 +161,52 @@ pub(super) fn open(context: &Context) -> Result<Writer> {
     Ok(writer)
 }
 
+/// The library as a command that changes it has it: opened once, with the lock, or only to be read for a dry run.
+pub(super) enum Session {
+    Dry(Box<Store>),
+    Wet(Box<Writer>),
+}
+
+impl Session {
+    pub(super) fn open(context: &Context, writing: &Writing) -> Result<Self> {
+        if writing.dry_run {
+            Ok(Self::Dry(Box::new(context.read_only()?)))
+        } else {
+            Ok(Self::Wet(Box::new(open(context)?)))
+        }
+    }
+
+    pub(super) fn store(&self) -> &Store {
+        match self {
+            Self::Dry(store) => store,
+            Self::Wet(writer) => writer.store(),
+        }
+    }
+
+    fn act(&mut self, context: &Context, writing: &Writing, request: &Request) -> Result<Told> {
+        let who = writing.who(context)?;
+        match self {
+            Self::Dry(store) => {
+                let preview = manage::preview(store, &settings(context), &who, request)?;
+                Ok(Told::Would(Box::new(preview)))
+            }
+            Self::Wet(writer) => writer.run(&who, request).map(Told::Did),
+        }
+    }
+}
+
 /// The skill that is meant, and its file where one is named.
-pub(super) fn target(context: &Context, typed: &str) -> Result<(SkillAddress, Option<String>)> {
-    let store = context.read()?;
-    find(context, &store, typed.trim_end_matches('/'))
+pub(super) fn target(
+    context: &Context,
+    store: &Store,
+    typed: &str,
+) -> Result<(SkillAddress, Option<String>)> {
+    find(context, store, typed.trim_end_matches('/'))
 }
 
 /// The skill that is meant, where no file makes sense.
-pub(super) fn skill(context: &Context, typed: &str) -> Result<SkillAddress> {
-    match target(context, typed)? {
+pub(super) fn skill(context: &Context, store: &Store, typed: &str) -> Result<SkillAddress> {
+    match target(context, store, typed)? {
         (skill, None) => Ok(skill),
         (_, Some(_)) => Err(Error::SkillNotFound {
             name: typed.to_owned(),
@@ -178,10 +215,16 @@ pub(super) fn skill(context: &Context, typed: &str) -> Result<SkillAddress> {
     }
 }
 
-/// Does one request, or says what it would do.
-pub(super) fn perform(context: &mut Context, writing: &Writing, request: &Request) -> Result<()> {
-    let told = act(context, writing, request)?;
-    told.tell(context, request)
+/// Does one request, or says what it would do. What is asked for is made of what the library knows.
+pub(super) fn perform(
+    context: &mut Context,
+    writing: &Writing,
+    request: impl FnOnce(&Context, &Store) -> Result<Request>,
+) -> Result<()> {
+    let mut session = Session::open(context, writing)?;
+    let request = request(context, session.store())?;
+    let told = session.act(context, writing, &request)?;
+    told.tell(context, &request)
 }
 
 /// What is to be told about one request.
@@ -206,17 +249,6 @@ impl Told {
     }
 }
 
-fn act(context: &Context, writing: &Writing, request: &Request) -> Result<Told> {
-    let who = writing.who(context)?;
-    if writing.dry_run {
-        let store = context.read_only()?;
-        let preview = manage::preview(&store, &settings(context), &who, request)?;
-        return Ok(Told::Would(Box::new(preview)));
-    }
-    let mut writer = open(context)?;
-    writer.run(&who, request).map(Told::Did)
-}
-
 /// Does the same to several skills, one change each. One that is refused does not stop the others. As data always a
 /// list, however many there are.
 pub(super) fn perform_all(
@@ -226,10 +258,11 @@ pub(super) fn perform_all(
     request: impl Fn(&SkillAddress) -> Request,
 ) -> Result<()> {
     let mut results = Results::default();
+    let mut session = Session::open(context, writing)?;
     for name in names {
-        let done = skill(context, name).and_then(|skill| {
+        let done = skill(context, session.store(), name).and_then(|skill| {
             let request = request(&skill);
-            let told = act(context, writing, &request)?;
+            let told = session.act(context, writing, &request)?;
             if context.out.json {
                 return Ok(Some(told.object(&request)));
             }
@@ -354,6 +387,12 @@ impl Context {
     /// # Errors
     /// As [`Store::open_read`].
     pub(super) fn read(&self) -> Result<Store> {
+        let store = self.read_only()?;
+        // Asked of the connection that is there: opening one costs more than most commands do.
+        if !store.has_journal()? {
+            return Ok(store);
+        }
+        drop(store);
         self.mend()?;
         self.read_only()
     }

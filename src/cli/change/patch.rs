@@ -54,7 +54,6 @@ pub(in crate::cli) struct Args {
 }
 
 pub(in crate::cli) fn run(context: &mut Context, args: &Args) -> Result<()> {
-    let (skill, file) = target(context, &args.name)?;
     let given = |typed: &Option<String>, from: &Option<PathBuf>| match (typed, from) {
         (Some(typed), _) => Ok(typed.clone()),
         (None, Some(from)) => text(Some(from)),
@@ -63,13 +62,19 @@ pub(in crate::cli) fn run(context: &mut Context, args: &Args) -> Result<()> {
             hint: Some("name both --old and --new".to_owned()),
         }),
     };
-    let request = Request::Patch {
-        skill: skill.id,
-        file,
-        find: given(&args.old, &args.old_from)?,
-        replace: given(&args.new, &args.new_from)?,
-        all: args.all,
-        base: args.base.clone(),
-    };
-    perform(context, &args.writing, &request)
+    let (find, replace) = (
+        given(&args.old, &args.old_from)?,
+        given(&args.new, &args.new_from)?,
+    );
+    perform(context, &args.writing, |context, store| {
+        let (skill, file) = target(context, store, &args.name)?;
+        Ok(Request::Patch {
+            skill: skill.id,
+            file,
+            find,
+            replace,
+            all: args.all,
+            base: args.base.clone(),
+        })
+    })
 }

@@ -64,17 +64,18 @@ pub(in crate::cli) fn archive(context: &mut Context, args: &ArchiveArgs) -> Resu
 }
 
 pub(in crate::cli) fn restore(context: &mut Context, args: &RestoreArgs) -> Result<()> {
-    let store = context.read()?;
-    let id = archived(context, &store, &args.name)?;
-    drop(store);
-    perform(context, &args.writing, &Request::Restore { skill: id })
+    perform(context, &args.writing, |context, store| {
+        Ok(Request::Restore {
+            skill: archived(context, store, &args.name)?,
+        })
+    })
 }
 
 /// The archived skill that is meant: exactly this name, never one that only looks like it.
 fn archived(context: &Context, store: &Store, typed: &str) -> Result<i64> {
     let found = store.archived_named(typed)?;
     match found.as_slice() {
-        [] => match skill(context, typed) {
+        [] => match skill(context, store, typed) {
             Ok(skill) => Ok(skill.id),
             Err(error @ Error::AmbiguousName { .. }) => Err(error),
             Err(_) => Err(Error::Denied {
@@ -111,8 +112,9 @@ pub(in crate::cli) fn delete(context: &mut Context, args: &DeleteArgs) -> Result
         });
     }
     if !args.writing.dry_run {
+        let store = context.read()?;
         for name in &args.names {
-            let (skill, _) = target(context, name)?;
+            let (skill, _) = target(context, &store, name)?;
             ask(
                 &args.writing,
                 &format!("Remove {}? Its bytes stay in the history.", skill.path),

@@ -31,15 +31,16 @@ pub(in crate::cli) struct Args {
 }
 
 pub(in crate::cli) fn run(context: &mut Context, args: &Args) -> Result<()> {
-    let skill = skill(context, &args.name)?;
-    let request = Request::Rename {
-        skill: skill.id,
-        to: args.to.clone(),
-    };
-    let store = context.read()?;
-    let target = target_of(&store, &skill)?;
-    drop(store);
-    perform(context, &args.writing, &request)?;
+    let mut target = None;
+    perform(context, &args.writing, |context, store| {
+        let skill = skill(context, store, &args.name)?;
+        target = Some(target_of(store, &skill)?);
+        Ok(Request::Rename {
+            skill: skill.id,
+            to: args.to.clone(),
+        })
+    })?;
+    let Some(target) = target else { return Ok(()) };
     context.out.flush()?;
     for line in in_crontab(&target) {
         context.out.warn(&format!(

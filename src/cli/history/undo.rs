@@ -61,11 +61,16 @@ pub(in crate::cli) fn run(context: &mut Context, args: &Args) -> Result<()> {
                 limit: Some(1),
                 ..wanted
             };
-            let found = context.read()?.changes(&newest)?;
-            found.first().map(|change| change.id).ok_or_else(nothing)?
+            return change::perform(context, &args.writing, |_, store| {
+                let found = store.changes(&newest)?;
+                let change = found.first().map(|change| change.id).ok_or_else(nothing)?;
+                Ok(Request::Undo { change })
+            });
         }
     };
-    change::perform(context, &args.writing, &Request::Undo { change: id })
+    change::perform(context, &args.writing, |_, _| {
+        Ok(Request::Undo { change: id })
+    })
 }
 
 fn nothing() -> Error {

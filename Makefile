@@ -1,5 +1,5 @@
 # One command a line; whatever needs more lives in the program or the tests.
-.PHONY: build test lint demo bench bench-compare schema clean
+.PHONY: build test lint crash demo bench bench-compare schema clean
 
 DEMO = cargo run --quiet --locked -- --home target/demo
 
@@ -13,6 +13,10 @@ test: lint
 lint:
 	cargo fmt --check
 	cargo clippy --locked --all-targets --features stop-points -- -D warnings
+
+# Some hundreds of kills at random moments, of the release build.
+crash:
+	SKILLDB_KILLS=400 cargo test --release --locked --test change_races -- --nocapture killed
 
 demo:
 	cargo build --locked

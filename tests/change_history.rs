@@ -346,28 +346,66 @@ fn a_snapshot_brings_back_every_file_of_every_kind() {
     );
 }
 
+/// The files of the library's home in which a text stands, packed or not.
+fn holding(library: &Library, text: &str) -> Vec<String> {
+    let files = tree(&library.path("data")).into_iter();
+    files
+        .filter(|(_, (_, _, bytes))| {
+            bytes
+                .windows(text.len())
+                .any(|window| window == text.as_bytes())
+        })
+        .map(|(path, _)| path)
+        .collect()
+}
+
 #[test]
 fn purged_bytes_are_in_no_file_of_the_library() {
     let library = library();
-    let secret = "sk-live-0123456789abcdef";
+    // Neither packed away nor in pieces: what is looked for is found as long as it is there.
+    let secret = "sk-live-Zq7Xw2Rt9Kp4Vb8Nm3Lc6Hd1";
     patch(&library, "Two.", secret);
+    assert!(!holding(&library, secret).is_empty());
     let told = library.json_exit(&["purge", "--containing", secret, "--yes"], 1);
     assert_eq!(told["error"]["code"], "still-there");
-    patch(&library, secret, "Two.");
+    // An edit that was not synced is one that says it, too.
+    let file = library.path("skills/notes/SKILL.md");
+    let more = format!("{}More.\n", fs::read_to_string(&file).unwrap());
+    library.write("skills/notes/SKILL.md", more.as_bytes());
+    let told = library.json_exit(&["purge", "--containing", secret, "--yes"], 1);
+    assert_eq!(told["error"]["code"], "still-there");
+    library.json(&[
+        "patch",
+        "notes",
+        "--old",
+        secret,
+        "--new",
+        "Two.",
+        "--reason",
+        &format!("takes {secret} out"),
+    ]);
+    library.json_exit(&["create", secret, "--from", "skills/notes/SKILL.md"], 1);
+    library.write("data/config.yaml", b"write_policy:\n  agent: ask\n");
+    library.json(&[
+        "patch", "notes", "--old", "One.", "--new", secret, "--actor", "agent",
+    ]);
+    library.write(
+        "skills/gone/SKILL.md",
+        format!("---\nname: gone\ndescription: Says {secret}.\n---\nBody.\n").as_bytes(),
+    );
+    library.sync();
+    library.remove("skills/gone");
+    library.sync();
     let dry = library.json(&["purge", "--containing", secret, "--dry-run"]);
-    assert_eq!(dry["hashes"].as_array().unwrap().len(), 1);
+    assert_eq!(dry["hashes"].as_array().unwrap().len(), 3);
+    assert_eq!(dry["proposals"], 1);
     assert_eq!(
         library.json_exit(&["purge", "--containing", secret], 1)["error"]["code"],
         "not-confirmed"
     );
     let told = library.json(&["purge", "--containing", secret, "--yes"]);
-    assert_eq!(told["uses"].as_array().unwrap().len(), 2);
-    for (path, (_, _, bytes)) in tree(&library.path("data")) {
-        let found = bytes
-            .windows(secret.len())
-            .any(|window| window == secret.as_bytes());
-        assert!(!found, "{path}");
-    }
+    assert_eq!(told["scrubbed"], true);
+    assert_eq!(holding(&library, secret), [""; 0]);
     assert_eq!(
         library.json_exit(&["undo", "3"], 1)["error"]["code"],
         "not-kept"
@@ -379,6 +417,70 @@ fn purged_bytes_are_in_no_file_of_the_library() {
     assert_eq!(code(&output), 0);
     assert!(library.told(&output).contains("purged"));
     assert_eq!(library.json(&["doctor"])["healthy"], true);
+    // What cannot be taken back any more does not stand in the way of what can.
+    patch(&library, "Five.", "5.");
+    library.json(&["undo"]);
+    assert_eq!(
+        library.json_exit(&["undo"], 1)["error"]["code"],
+        "nothing-to-undo"
+    );
+}
+
+#[test]
+fn a_snapshot_leaves_alone_what_it_could_not_hold() {
+    let library = library();
+    library.write("skills/ops/deploy/.git/HEAD", b"ref: refs/heads/main\n");
+    library.write("skills/.git/HEAD", b"ref: refs/heads/main\n");
+    library.sync();
+    let then = tree(&library.path("skills"));
+    library.json(&["snapshot", "create"]);
+    // A skill that is gone comes back with what belongs to it; the repository around the skills is not ours.
+    library.remove("skills/ops/deploy");
+    library.write("skills/.git/HEAD", b"ref: refs/heads/other\n");
+    library.json(&["snapshot", "restore", "1"]);
+    let mut now = tree(&library.path("skills"));
+    assert_eq!(
+        now.remove(".git/HEAD").unwrap().2,
+        b"ref: refs/heads/other\n"
+    );
+    let mut then = then;
+    then.remove(".git/HEAD");
+    assert_eq!(now, then);
+    // Bytes that are gone cost their file, not the rest.
+    let hash = library
+        .sql("SELECT hash FROM snapshot_file WHERE path = 'ops/deploy/scripts/run.sh' LIMIT 1");
+    library.write(
+        "skills/ops/deploy/scripts/run.sh",
+        b"#!/bin/sh\necho other\n",
+    );
+    patch(&library, "One.", "1.");
+    library.sync();
+    library.json(&["purge", "--hash", &hash, "--yes"]);
+    let told = library.json(&["snapshot", "restore", "1"]);
+    assert!(
+        told["notes"][0]
+            .as_str()
+            .unwrap()
+            .contains("run.sh was not touched"),
+        "{told}"
+    );
+    assert!(text(&library, "notes").contains("One.\n"));
+    assert_eq!(
+        fs::read(library.path("skills/ops/deploy/scripts/run.sh")).unwrap(),
+        b"#!/bin/sh\necho other\n"
+    );
+    assert_eq!(
+        library.json_exit(&["snapshot", "restore", "1", "--actor", "agent"], 1)["error"]["code"],
+        "only-a-person"
+    );
+    assert_eq!(
+        library.json_exit(&["snapshot", "restore", "1"], 1)["error"]["code"],
+        "no-change"
+    );
+    assert_eq!(
+        library.sql("SELECT count(*) FROM change WHERE action = 'restore' AND outcome = 'failed'"),
+        "1"
+    );
 }
 
 #[test]
@@ -388,7 +490,17 @@ fn an_archive_of_the_library_is_taken_over_once_however_often() {
     library.json(&["record", "use", "ghost", "--event-id", "e2"]);
     patch(&library, "Two.", "2.");
     library.json(&["archive", "deploy"]);
+    library.write(
+        "given.md",
+        b"---\nname: old\ndescription: Is old.\n---\nBody.\n",
+    );
+    library.json(&[
+        "create", "old", "--from", "given.md", "--root", "skills", "--actor", "agent",
+    ]);
+    library.json(&["archive", "old"]);
     library.json(&["pin", "notes"]);
+    let undone = patch(&library, "Four.", "4.");
+    library.json(&["undo", &undone]);
     library.json(&["backup", "library.tar"]);
     assert_eq!(
         library.json_exit(&["backup", "library.tar"], 1)["error"]["code"],
@@ -404,11 +516,21 @@ fn an_archive_of_the_library_is_taken_over_once_however_often() {
     let archive = library.path("library.tar");
     let archive = archive.to_str().unwrap();
     let dry = other.json(&["merge-backup", archive, "--dry-run"]);
-    assert_eq!(dry["added"], serde_json::json!(["notes"]));
+    assert_eq!(dry["added"], serde_json::json!(["notes", "old"]));
+    let told = other.json_exit(&["merge-backup", archive, "--actor", "curator"], 1);
+    assert_eq!(told["error"]["code"], "only-a-person");
     assert!(!other.path("data/skills").exists());
     let told = other.json(&["merge-backup", archive]);
-    assert_eq!(told["added"], serde_json::json!(["notes"]));
-    assert_eq!(told["differing"], serde_json::json!(["deploy"]));
+    assert_eq!(told["added"], serde_json::json!(["notes", "old"]));
+    // The one that is here is another skill: nothing of the other's history is its own.
+    assert_eq!(told["refused"][0]["name"], "deploy");
+    assert_eq!(
+        other.json(&["log", "deploy"])["changes"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
     assert_eq!(told["uses"], serde_json::json!({"new": 2, "known": 0}));
     assert_eq!(
         fs::read(other.path("data/skills/notes/SKILL.md")).unwrap(),
@@ -421,6 +543,18 @@ fn an_archive_of_the_library_is_taken_over_once_however_often() {
         Some(&b'\n')
     );
     let counts = "SELECT (SELECT count(*) FROM change), (SELECT count(*) FROM revision), (SELECT count(*) FROM usage_event), (SELECT count(*) FROM state_transition), (SELECT count(*) FROM mark), (SELECT pinned FROM v_skill WHERE name = 'notes')";
+    let states = "SELECT group_concat(name || ' ' || state || ' ' || origin, ', ') FROM (SELECT * FROM v_skill WHERE name IN ('notes', 'old') ORDER BY name)";
+    assert_eq!(
+        other.sql(states),
+        "notes active unknown, old archived agent"
+    );
+    assert_eq!(other.sql(states), library.sql(states));
+    assert_eq!(
+        other.sql("SELECT count(*) FROM change WHERE undone_by IS NOT NULL"),
+        "1"
+    );
+    other.json(&["restore", "old"]);
+    other.json(&["undo"]);
     let first = other.sql(counts);
     let again = other.json(&["merge-backup", archive]);
     assert_eq!(again["uses"], serde_json::json!({"new": 0, "known": 2}));
@@ -428,6 +562,15 @@ fn an_archive_of_the_library_is_taken_over_once_however_often() {
     assert_eq!(other.sql(counts), first);
     assert!(first.ends_with("\t1"), "{first}");
     assert_eq!(other.json(&["doctor"])["healthy"], true);
+    // The same skill with a later text keeps it.
+    other.json(&["patch", "notes", "--old", "Five.", "--new", "5."]);
+    let again = other.json(&["merge-backup", archive]);
+    assert_eq!(again["differing"], serde_json::json!(["notes"]));
+    assert!(
+        fs::read_to_string(other.path("data/skills/notes/SKILL.md"))
+            .unwrap()
+            .ends_with("5.\n")
+    );
     // Back home only what is new there comes along.
     other.json(&["backup", "other.tar"]);
     let back = library.json(&["merge-backup", other.path("other.tar").to_str().unwrap()]);

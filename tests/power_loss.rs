@@ -153,8 +153,26 @@ impl Machine {
             "skills/ops/deploy/scripts/run.sh",
             b"#!/bin/sh\necho shipped\n",
         );
+        library.write(
+            "skills/old/SKILL.md",
+            b"---\nname: old\ndescription: Is old.\n---\nOld.\n",
+        );
         library.sync();
+        library.json(&["archive", "old"]);
+        library.json(&[
+            "write",
+            "deploy/references/a.md",
+            "--from",
+            "skills/notes/SKILL.md",
+        ]);
         Self { library }
+    }
+
+    fn last_change(&self) -> i64 {
+        self.library
+            .sql("SELECT max(id) FROM change")
+            .parse()
+            .unwrap()
     }
 
     fn root(&self) -> PathBuf {
@@ -245,6 +263,27 @@ fn requests(machine: &Machine) -> Vec<(&'static str, Request)> {
             },
         ),
         (
+            "edit",
+            Request::Edit {
+                skill: notes,
+                text: "---\nname: notes\ndescription: Keeps other notes.\n---\nAll new.\n"
+                    .to_owned(),
+                base: None,
+            },
+        ),
+        (
+            "undo",
+            Request::Undo {
+                change: machine.last_change(),
+            },
+        ),
+        (
+            "restore",
+            Request::Restore {
+                skill: machine.id("old"),
+            },
+        ),
+        (
             "write",
             Request::Write {
                 skill: notes,
@@ -316,6 +355,10 @@ fn after_a_power_failure_at_any_flush_a_change_is_whole_or_not_there() {
                 assert_eq!(outcome, "applied", "{name}, flush {moment}");
             }
             finished += usize::from(is_after);
+            // What was reported as done was flushed by then.
+            if moment + 1 == states.len() {
+                assert!(is_after, "{name}: reported, and gone after a power failure");
+            }
         }
         println!(
             "{name}: the power failed at {} flushes, finished after {finished}",

@@ -27,6 +27,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
+    context.check_person("say that two skills are one")?;
     let home = context.config.home.value.clone();
     let old = id_of_missing(&args.old)?;
     let store = context.read()?;

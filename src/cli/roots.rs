@@ -199,6 +199,7 @@ fn add(context: &mut Context, args: &AddArgs) -> Result<()> {
 }
 
 fn remove(context: &mut Context, args: &RemoveArgs) -> Result<()> {
+    context.check_person("take a folder out of the library")?;
     let home = context.config.home.value.clone();
     let path = context.config.root(&args.path, RootKind::Local).path;
     let progress = progress::for_stderr();

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::skip::{is_skipped_file, is_skipped_folder};
+use super::write::ASIDE;
 
 /// What lies below a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,13 +18,14 @@ pub struct Everything {
     pub left_out: Vec<(String, String)>,
 }
 
-/// Lists it, sorted by path. Links are not followed; what the walk for skills skips is left out here as well.
+/// Lists it, sorted by path. Links are not followed. What the walk for skills skips (version control, dependencies) is
+/// left out beside skills and belongs to them inside.
 ///
 /// # Errors
 /// What the system says about the folder itself; below it, what cannot be read is told in the list.
 pub fn everything(root: &Path) -> io::Result<Everything> {
     let mut found = Everything::default();
-    list(root, "", &mut found)?;
+    list(root, "", false, &mut found)?;
     found.files.sort();
     found.empty_folders.sort();
     found.left_out.sort();
@@ -31,7 +33,7 @@ pub fn everything(root: &Path) -> io::Result<Everything> {
 }
 
 /// Says whether anything was in the folder.
-fn list(folder: &Path, prefix: &str, found: &mut Everything) -> io::Result<bool> {
+fn list(folder: &Path, prefix: &str, in_skill: bool, found: &mut Everything) -> io::Result<bool> {
     let mut has_any = false;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -45,14 +47,15 @@ fn list(folder: &Path, prefix: &str, found: &mut Everything) -> io::Result<bool>
             has_any = true;
             continue;
         };
-        if is_left_out(&name, kind) {
+        if name.starts_with(ASIDE) || (!in_skill && is_left_out(&name, kind)) {
             has_any = true;
             continue;
         }
         has_any = true;
         let path = format!("{prefix}{name}");
         if kind.is_dir() {
-            match list(&entry.path(), &format!("{path}/"), found) {
+            let in_skill = in_skill || holds_skill(&entry.path());
+            match list(&entry.path(), &format!("{path}/"), in_skill, found) {
                 Ok(true) => {}
                 Ok(false) => found.empty_folders.push(path),
                 Err(error) => found.left_out.push((path, error.to_string())),
@@ -66,6 +69,14 @@ fn list(folder: &Path, prefix: &str, found: &mut Everything) -> io::Result<bool>
         }
     }
     Ok(has_any)
+}
+
+/// Whether a folder is a skill, however its skill file is spelt.
+fn holds_skill(folder: &Path) -> bool {
+    let names = fs::read_dir(folder).into_iter().flatten().flatten();
+    names
+        .map(|entry| entry.file_name())
+        .any(|name| name.eq_ignore_ascii_case("SKILL.md"))
 }
 
 fn is_left_out(name: &str, kind: FileType) -> bool {

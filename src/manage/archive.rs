@@ -1,6 +1,6 @@
 //! An archive as it is read: its ledgers, what its files are; bytes go into the store while they are read.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -32,6 +32,27 @@ pub(super) struct Backup {
 impl Backup {
     pub(super) fn rows(&self, table: &str) -> &[Ledger] {
         self.ledgers.get(table).map_or(&[], Vec::as_slice)
+    }
+
+    /// The hashes that files of a skill ever had.
+    pub(super) fn versions_of(&self, skill: i64) -> HashSet<&str> {
+        let number = |row: &Ledger, name: &str| row.get(name).and_then(Value::as_i64);
+        let revisions: HashSet<i64> = self
+            .rows("revision")
+            .iter()
+            .filter(|row| number(row, "skill_id") == Some(skill))
+            .filter_map(|row| number(row, "id"))
+            .collect();
+        let is_of =
+            |row: &&Ledger| number(row, "revision_id").is_some_and(|id| revisions.contains(&id));
+        self.rows("revision_file")
+            .iter()
+            .filter(is_of)
+            .flat_map(|row| {
+                ["before_hash", "after_hash"].map(|name| row.get(name).and_then(Value::as_str))
+            })
+            .flatten()
+            .collect()
     }
 
     /// What lies in a folder below a root.
@@ -212,7 +233,8 @@ struct Keeper {
 
 impl Keeper {
     fn keep(&mut self, store: &mut Store, hash: &str, bytes: &[u8]) -> Result<()> {
-        if store.has_bytes(hash)? {
+        // What was purged here does not come back.
+        if store.has_bytes(hash)? || store.is_purged(hash)? {
             return Ok(());
         }
         let blob = self.packer.pack(hash.to_owned(), bytes);

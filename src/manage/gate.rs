@@ -57,7 +57,7 @@ pub fn category(category: Option<&str>) -> Result<Option<&str>> {
         return Ok(None);
     };
     plain_word("category", category)?;
-    if is_reserved_name(category) {
+    if is_reserved_name(category) || SUPPORT.contains(&category) {
         return Err(denied(
             "name-reserved",
             format!("`{category}` is a folder that is never looked into for skills"),

@@ -1,22 +1,24 @@
 //! Takes another library's archive into this one: skills that are not here, and what its ledgers know, each thing once.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::archive::{self, Backup};
+use super::create::check_collisions;
 use super::draft::Draft;
-use super::ownership::Reach;
+use super::ledgers::{Wanted, after_uses, facts, history, states, uses};
+use super::ownership::{Reach, only_people};
 use super::places::files_of;
 use super::places::is_taken_by;
 use super::plan::{Action, Effect, Part};
 use super::request::Who;
 use super::step::Step;
 use super::writer::{Outcome, Writer};
-use crate::error::Result;
-use crate::library::TreeEntry;
-use crate::store::{Ids, Ledger, RootRow, Tx};
+use crate::error::{Error, Result};
+use crate::library::{ARCHIVE, TreeEntry, is_in_archive, is_reserved_name};
+use crate::store::{Ids, Ledger, RootRow};
 
 /// What was taken over.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,6 +37,8 @@ pub struct Merged {
     pub changes: (u64, u64),
     /// What was damaged in the archive.
     pub damaged: Vec<String>,
+    /// Snapshots and proposals, which stay in the archive.
+    pub left: (u64, u64),
 }
 
 impl Writer {
@@ -43,9 +47,14 @@ impl Writer {
     /// # Errors
     /// [`crate::Error::Denied`] for another file; [`crate::Error::Io`], [`crate::Error::Database`].
     pub fn merge_backup(&mut self, who: &Who, path: &Path) -> Result<Merged> {
+        only_people(who.actor, "take an archive over")?;
         let backup = archive::read(self.store_mut(), path)?;
         let mut merged = Merged {
             damaged: backup.damaged.clone(),
+            left: (
+                backup.rows("snapshot").len() as u64,
+                backup.rows("proposal").len() as u64,
+            ),
             ..Merged::default()
         };
         let mut ids = Ids::default();
@@ -103,7 +112,18 @@ impl Writer {
             let same = here
                 .iter()
                 .find(|(_, found)| *found == hash && hash.is_some());
-            if let Some((found, found_hash)) = same.or_else(|| here.first()) {
+            // A skill of the same name is the same one only where one of them was once what the other is.
+            let versions = backup.versions_of(id);
+            let related = here.iter().find(|(here, found)| {
+                let was_theirs = found
+                    .as_ref()
+                    .is_some_and(|found| versions.contains(found.as_str()));
+                let was_ours = hash
+                    .as_ref()
+                    .is_some_and(|hash| self.store().has_version(*here, hash).unwrap_or(false));
+                was_theirs || was_ours
+            });
+            if let Some((found, found_hash)) = same.or(related) {
                 taken.insert(*found);
                 ids.skills.insert(id, *found);
                 if *found_hash == hash {
@@ -111,6 +131,14 @@ impl Writer {
                 } else if is_there {
                     merged.differing.push(name);
                 }
+                continue;
+            }
+            if !here.is_empty() && is_there {
+                // Another skill altogether: its history is kept apart.
+                let row = self.ended(skill)?;
+                ids.skills.insert(id, row);
+                let why = "another skill here has its name; its files are in the archive";
+                merged.refused.push((name, why.to_owned()));
                 continue;
             }
             let root_id = skill
@@ -125,6 +153,8 @@ impl Writer {
             }
             match self.add(who, backup, (skill, &name, &rel_path), entries) {
                 Ok(Some(row)) => {
+                    self.store_mut()
+                        .append(|tx| tx.take_over_state(row, skill))?;
                     taken.insert(row);
                     ids.skills.insert(id, row);
                     merged.added.push(name);
@@ -183,6 +213,11 @@ impl Writer {
         let root = root.and_then(|row| row.get("path")).and_then(Value::as_str);
         let root = self.root_for(root)?;
         let path: PathBuf = root.path.join(rel_path);
+        check_place(rel_path)?;
+        if !is_in_archive(rel_path) {
+            let folder = rel_path.rsplit('/').next().unwrap_or(rel_path);
+            check_collisions(self.store(), (folder, None), &root.path, None)?;
+        }
         is_taken_by(name, &path, &root.path)?;
         let token = self.next_token();
         let mut draft = Draft::new(Action::Create, who.actor, token);
@@ -221,231 +256,15 @@ impl Writer {
     }
 }
 
-fn text<'a>(row: &'a Ledger, name: &str) -> Option<&'a str> {
-    row.get(name).and_then(Value::as_str)
-}
-
-fn number(row: &Ledger, name: &str) -> Option<i64> {
-    row.get(name).and_then(Value::as_i64)
-}
-
-/// Changes and revisions. Each is known by the library it was made in and its number there.
-fn history(
-    tx: &Tx<'_>,
-    backup: &Backup,
-    own: &str,
-    ids: &mut Ids,
-    merged: &mut Merged,
-) -> Result<()> {
-    let mut added = BTreeSet::new();
-    let named = backup.rows("manifest").iter();
-    let names: HashMap<i64, &str> = named
-        .filter_map(|row| Some((number(row, "skill_id")?, text(row, "name")?)))
-        .collect();
-    for row in backup.rows("change") {
-        let Some(id) = number(row, "id") else {
-            continue;
-        };
-        let key = match text(row, "event_id") {
-            Some(key) => key.to_owned(),
-            None => format!("{}#{id}", backup.library),
-        };
-        // What was made here comes back as what it is.
-        if let Some(here) = key
-            .strip_prefix(&format!("{own}#"))
-            .and_then(|id| id.parse().ok())
-        {
-            ids.changes.insert(id, here);
-            merged.changes.1 += 1;
-            continue;
-        }
-        if let Some(here) = tx.change_by_event(&key)? {
-            ids.changes.insert(id, here);
-            merged.changes.1 += 1;
-            continue;
-        }
-        let mut row = row.clone();
-        row.remove("id");
-        if text(&row, "source").is_none() {
-            row.insert("source".to_owned(), json!("backup"));
-        }
-        row.insert("event_id".to_owned(), json!(key));
-        if text(&row, "outcome") == Some("pending") {
-            row.insert("outcome".to_owned(), json!("discarded"));
-        }
-        // Snapshots stay where they were made.
-        for name in ["snapshot_id", "from_snapshot_id", "curator_run_id"] {
-            row.remove(name);
-        }
-        for name in ["undoes", "undone_by"] {
-            let here = number(&row, name).and_then(|id| ids.changes.get(&id).copied());
-            row.insert(name.to_owned(), json!(here));
-        }
-        if let Some(here) = tx.add_ledger_row("change", &row)? {
-            ids.changes.insert(id, here);
-            added.insert(id);
-            merged.changes.0 += 1;
-        }
+/// Refuses places that no walk for skills would look into.
+fn check_place(rel_path: &str) -> Result<()> {
+    let is_odd = |part: &&str| *part != ARCHIVE && is_reserved_name(part);
+    match rel_path.split('/').find(is_odd) {
+        None => Ok(()),
+        Some(part) => Err(Error::Denied {
+            code: "name-reserved",
+            message: format!("`{part}` in `{rel_path}` is never looked into for skills"),
+            hint: None,
+        }),
     }
-    for row in backup.rows("revision") {
-        let (Some(id), Some(change)) = (number(row, "id"), number(row, "change_id")) else {
-            continue;
-        };
-        if !added.contains(&change) {
-            continue;
-        }
-        let mut row = row.clone();
-        row.remove("id");
-        // A life that ended there has no header here that says its name.
-        if let Some(name) = number(&row, "skill_id").and_then(|id| names.get(&id)) {
-            row.insert("called_name".to_owned(), json!(name));
-        }
-        ids.point(&mut row);
-        if let Some(here) = tx.add_ledger_row("revision", &row)? {
-            ids.revisions.insert(id, here);
-        }
-    }
-    for row in backup.rows("revision_file") {
-        let Some(here) = number(row, "revision_id").and_then(|id| ids.revisions.get(&id)) else {
-            continue;
-        };
-        let mut row = row.clone();
-        row.insert("revision_id".to_owned(), json!(here));
-        tx.add_ledger_row("revision_file", &row)?;
-    }
-    Ok(())
-}
-
-/// Transitions and marks, as they happened there.
-fn states(tx: &Tx<'_>, backup: &Backup, ids: &Ids) -> Result<()> {
-    let add = |table: &str, known: &[&str]| -> Result<()> {
-        for row in backup.rows(table) {
-            let mut row = row.clone();
-            row.remove("id");
-            row.remove("curator_run_id");
-            ids.point(&mut row);
-            if number(&row, "skill_id").is_some() && !tx.has_ledger_row(table, &row, known)? {
-                tx.add_ledger_row(table, &row)?;
-            }
-        }
-        Ok(())
-    };
-    tx.without_applying_transitions(|| {
-        add(
-            "state_transition",
-            &["skill_id", "at", "from_state", "to_state", "actor"],
-        )
-    })?;
-    add("mark", &["skill_id", "at", "mark", "value", "actor"])
-}
-
-/// What is known of skills besides.
-fn facts(tx: &Tx<'_>, backup: &Backup, ids: &Ids) -> Result<()> {
-    for row in backup.rows("skill") {
-        if let Some(here) = number(row, "id").and_then(|id| ids.skills.get(&id)) {
-            tx.take_over_skill(*here, row)?;
-        }
-    }
-    for (table, known) in [
-        ("skill_disabled", &["skill_id", "platform"][..]),
-        ("skill_install", &["noted_in", "name"]),
-        ("usage_baseline", &["skill_id", "source"]),
-        ("purged", &["hash"]),
-    ] {
-        for row in backup.rows(table) {
-            let mut row = row.clone();
-            if table != "purged" {
-                row.remove("id");
-                let had_skill = number(&row, "skill_id").is_some();
-                ids.point(&mut row);
-                if had_skill && number(&row, "skill_id").is_none() {
-                    continue;
-                }
-            }
-            if !tx.has_ledger_row(table, &row, known)? {
-                tx.add_ledger_row(table, &row)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Uses, each known by its event. `wanted` are the rows that costs and aliases point at; they become rows here.
-fn uses(
-    tx: &Tx<'_>,
-    rows: Vec<Ledger>,
-    ids: &Ids,
-    (wanted, merged): (&mut Wanted, &mut Merged),
-) -> Result<()> {
-    for mut row in rows {
-        let theirs = number(&row, "id");
-        let Some(event) = text(&row, "event_id").map(str::to_owned) else {
-            continue;
-        };
-        row.remove("id");
-        ids.point(&mut row);
-        let here = match tx.event_row(&event)? {
-            Some(here) => {
-                merged.uses.1 += 1;
-                Some(here)
-            }
-            None => {
-                if theirs.is_some_and(|id| wanted.costs.contains(&id)) {
-                    // They are added up from the costs again.
-                    row.remove("tokens_in");
-                    row.remove("tokens_out");
-                }
-                merged.uses.0 += 1;
-                tx.add_ledger_row("usage_event", &row)?;
-                tx.event_row(&event)?
-            }
-        };
-        if let (Some(theirs), Some(here)) = (theirs, here)
-            && (wanted.costs.contains(&theirs) || wanted.aliases.contains(&theirs))
-        {
-            wanted.rows.insert(theirs, here);
-        }
-    }
-    Ok(())
-}
-
-/// Uses that something points at.
-#[derive(Default)]
-struct Wanted {
-    costs: BTreeSet<i64>,
-    aliases: BTreeSet<i64>,
-    rows: HashMap<i64, i64>,
-}
-
-impl Wanted {
-    fn of(backup: &Backup) -> Self {
-        let of = |table: &str| {
-            backup
-                .rows(table)
-                .iter()
-                .filter_map(|row| number(row, "usage_event_id"))
-                .collect()
-        };
-        Self {
-            costs: of("usage_cost"),
-            aliases: of("usage_alias"),
-            rows: HashMap::new(),
-        }
-    }
-}
-
-/// What points at uses: tokens, and other names of events.
-fn after_uses(tx: &Tx<'_>, backup: &Backup, wanted: &Wanted) -> Result<()> {
-    for (table, key) in [("usage_cost", "message_id"), ("usage_alias", "event_id")] {
-        for row in backup.rows(table) {
-            let mut row = row.clone();
-            let here = number(&row, "usage_event_id").and_then(|id| wanted.rows.get(&id).copied());
-            if table == "usage_alias" && here.is_none() || tx.has_ledger_row(table, &row, &[key])? {
-                continue;
-            }
-            row.insert("usage_event_id".to_owned(), json!(here));
-            tx.add_ledger_row(table, &row)?;
-        }
-    }
-    Ok(())
 }

@@ -13,6 +13,7 @@ use std::collections::HashMap;
 
 use super::marks::{self, Mark};
 use super::plan::Action;
+use crate::error::{Error, Result};
 use crate::store::{Actor, SkillFacts};
 
 /// What becomes of a wish to change something.
@@ -237,6 +238,22 @@ fn of_background(wish: Wish<'_>) -> Verdict {
         ),
         Reach::Remove => Verdict::Allow,
     }
+}
+
+/// Refuses what is no change to one skill and that only people decide: restoring and pruning snapshots, purging,
+/// taking over archives, deciding about proposals, which folders belong to the library.
+///
+/// # Errors
+/// [`Error::Denied`] for everybody else.
+pub fn only_people(actor: Actor, what: &str) -> Result<()> {
+    if actor == Actor::User {
+        return Ok(());
+    }
+    Err(Error::Denied {
+        code: "only-a-person",
+        message: format!("only a person may {what}"),
+        hint: None,
+    })
 }
 
 /// Decides about a mark. What protects a skill from automation is taken off by people only.

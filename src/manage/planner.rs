@@ -92,6 +92,7 @@ impl<'a> Planner<'a> {
                     to,
                     automations: &self.settings.automations,
                     may_write: &may_write,
+                    may_write_outside: matches!(who.actor, Actor::User | Actor::Agent),
                 };
                 rename::rename(draft, &self.live(*skill)?, &asked)
             }

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use super::ownership::only_people;
 use super::request::Who;
 use super::writer::Writer;
 use crate::error::{Error, Result};
 use crate::hash::hash_of;
-use crate::store::{Actor, PurgedUse, Store, unpack};
+use crate::store::{PurgedUse, Store, unpack};
 
 /// Which bytes are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +31,10 @@ pub struct Purge {
     pub still_there: Vec<PathBuf>,
     /// Proposals that hold the text.
     pub proposals: usize,
+    /// Rows about changes that held the text; known afterwards.
+    pub rows: usize,
+    /// Whether every trace is overwritten; a process that reads the library meanwhile keeps what it reads.
+    pub is_scrubbed: bool,
 }
 
 /// Finds what would be purged.
@@ -65,11 +70,34 @@ pub fn find(store: &Store, which: &Which) -> Result<Purge> {
         }
         purge.hashes.push(hash);
     }
+    if let Which::Containing(text) = which {
+        purge.still_there.extend(files_holding(store, text)?);
+        purge.proposals = store.proposals_holding(text)?;
+    }
     purge.uses.sort_by_key(|used| used.change);
     purge.uses.dedup();
     purge.still_there.sort();
     purge.still_there.dedup();
     Ok(purge)
+}
+
+/// The files of skills that hold a text now, whatever the library knows of them.
+fn files_holding(store: &Store, text: &str) -> Result<Vec<PathBuf>> {
+    let finder = memchr::memmem::Finder::new(text.as_bytes());
+    let files = store.small_files(u32::MAX)?;
+    let mut found = Vec::new();
+    for skill in store.present_facts()? {
+        let folder = skill.path();
+        let others = files.get(&skill.id).into_iter().flatten();
+        for path in std::iter::once(&skill.file_name).chain(others) {
+            let path = folder.join(path);
+            let holds = std::fs::read(&path).is_ok_and(|bytes| finder.find(&bytes).is_some());
+            if holds {
+                found.push(path);
+            }
+        }
+    }
+    Ok(found)
 }
 
 fn containing(store: &Store, text: &str) -> Result<Vec<String>> {
@@ -97,13 +125,7 @@ impl Writer {
     /// # Errors
     /// [`Error::Denied`] for others, and while a file still says it: the next sync would keep it again.
     pub fn purge(&mut self, who: &Who, which: &Which) -> Result<Purge> {
-        if who.actor != Actor::User {
-            return Err(Error::Denied {
-                code: "only-a-person",
-                message: "only a person may purge".to_owned(),
-                hint: None,
-            });
-        }
+        only_people(who.actor, "purge")?;
         let mut purge = find(self.store(), which)?;
         if let Some(path) = purge.still_there.first() {
             return Err(Error::Denied {
@@ -115,16 +137,18 @@ impl Writer {
         let now = self.settings().now;
         let note = (who.actor.as_str(), who.reason.as_deref());
         let hashes = purge.hashes.clone();
-        purge.proposals = self.store_mut().write(|tx| {
+        (purge.proposals, purge.rows) = self.store_mut().write(|tx| {
             for hash in &hashes {
                 tx.purge(hash, note, now)?;
             }
             match which {
-                Which::Containing(text) => tx.purge_proposals(text, now),
-                Which::Hash(_) | Which::Change(_) => Ok(0),
+                Which::Containing(text) => {
+                    Ok((tx.purge_proposals(text, now)?, tx.purge_words(text)?))
+                }
+                Which::Hash(_) | Which::Change(_) => Ok((0, 0)),
             }
         })?;
-        self.store().scrub()?;
+        purge.is_scrubbed = self.store().scrub()?;
         Ok(purge)
     }
 }

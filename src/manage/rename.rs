@@ -28,6 +28,8 @@ pub(super) struct Renaming<'a> {
     pub(super) automations: &'a [PathBuf],
     /// Whether the caller may write to a skill; else why not.
     pub(super) may_write: &'a dyn Fn(&SkillFacts) -> std::result::Result<(), String>,
+    /// Whether the caller may write to files of the user that are no skills.
+    pub(super) may_write_outside: bool,
 }
 
 /// Plans it.
@@ -92,7 +94,7 @@ pub(super) fn rename(mut draft: Draft, facts: &SkillFacts, asked: &Renaming<'_>)
         }
     }
     for path in asked.automations {
-        outside(&mut draft, &search, path)?;
+        outside(&mut draft, &search, path, asked.may_write_outside)?;
     }
     let mut texts = Vec::new();
     for (path, before, after) in own {
@@ -150,10 +152,13 @@ impl Search<'_> {
     /// The hits in a text, and the text after.
     fn rewritten(&self, text: &str, path: &Path, kind: Text) -> (Vec<Hit>, String) {
         let mut hits = references::find(text, kind, path, self.target);
-        if self.paths_only {
+        if self.paths_only || self.to.name == self.target.name {
             hits.retain(|hit| hit.kind == Kind::Path);
         }
         let after = references::rewrite(text, &hits, self.target, &self.to);
+        if after == text {
+            hits.clear();
+        }
         (hits, after)
     }
 }
@@ -315,7 +320,7 @@ fn mentioning(path: &Path, target: &Target) -> Option<Vec<u8>> {
 }
 
 /// What a file of the user says of it.
-fn outside(draft: &mut Draft, search: &Search<'_>, path: &Path) -> Result<()> {
+fn outside(draft: &mut Draft, search: &Search<'_>, path: &Path, may_write: bool) -> Result<()> {
     let Ok(path) = path.canonicalize() else {
         draft.notes.push(format!(
             "{} is listed under `automations` and is not there",
@@ -352,6 +357,15 @@ fn outside(draft: &mut Draft, search: &Search<'_>, path: &Path) -> Result<()> {
         search.target.name,
         places.join(", ")
     );
+    if !may_write {
+        draft.notes.push(format!(
+            "{} still names `{}` and is left alone, because it is a person's: {}",
+            path.display(),
+            search.target.name,
+            places.join(", ")
+        ));
+        return Ok(());
+    }
     let (before, after) = sides(&content, bytes.clone(), after);
     draft.add_outside(&path, folder, title, before, after);
     Ok(())

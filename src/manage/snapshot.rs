@@ -1,9 +1,10 @@
 //! Snapshots of everything below the writable roots, and the way back to one.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::draft::{Draft, read_entry};
+use super::ownership::only_people;
 use super::plan::Action;
 use super::request::Who;
 use super::way_back::{Place, between};
@@ -16,6 +17,9 @@ use crate::sync::{Progress, Unit};
 
 /// Bytes that are packed before they are written.
 const BATCH: usize = 16 * 1024 * 1024;
+
+/// Stands in the place of permissions for what is there and is not in the snapshot.
+pub(super) const LEFT_OUT: u32 = u32::MAX;
 
 /// A snapshot that was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +53,21 @@ impl Writer {
             )?;
         }
         progress.end();
+        // What could not be read is noted: a restore leaves such places alone.
+        for (path, _) in &left_out {
+            for root in &roots {
+                if let Some(path) = path.strip_prefix(&root.path).ok().and_then(Path::to_str) {
+                    files.push(SnapshotFile {
+                        root_id: root.id,
+                        path: path.to_owned(),
+                        held: Held {
+                            mode: Some(LEFT_OUT),
+                            ..Held::default()
+                        },
+                    });
+                }
+            }
+        }
         let reason = reason.unwrap_or_else(|| "asked for".to_owned());
         let id = self.store_mut().write(|tx| {
             let id = tx.add_snapshot(&reason, actor, now)?;
@@ -62,7 +81,7 @@ impl Writer {
         })?;
         Ok(Made {
             id,
-            entries: files.len(),
+            entries: files.len() - left_out.len().min(files.len()),
             left_out,
         })
     }
@@ -77,6 +96,7 @@ impl Writer {
         id: i64,
         progress: &dyn Progress,
     ) -> Result<(Made, Outcome)> {
+        only_people(who.actor, "restore a snapshot")?;
         self.store().snapshot(id)?;
         let safety = Who {
             reason: Some(format!("before snapshot {id} was restored")),
@@ -85,9 +105,13 @@ impl Writer {
         let made = self.snapshot(&safety, progress)?;
         let token = self.next_token();
         let draft = Draft::new(Action::Restore, who.actor, token);
-        let draft = between(draft, self.store(), (made.id, id), None)?;
-        let outcome = self.carry_out(who, draft)?;
-        Ok((made, outcome))
+        match between(draft, self.store(), (made.id, id), None) {
+            Ok(draft) => Ok((made, self.carry_out(who, draft)?)),
+            Err(error) => {
+                self.note_attempt(who, Action::Restore, &format!("snapshot {id}"), &error);
+                Err(error)
+            }
+        }
     }
 
     /// Removes all but the newest `keep` snapshots, and the bytes that only they held. Returns their numbers and
@@ -95,7 +119,8 @@ impl Writer {
     ///
     /// # Errors
     /// [`Error::Database`].
-    pub fn prune_snapshots(&mut self, keep: usize) -> Result<(Vec<i64>, u64)> {
+    pub fn prune_snapshots(&mut self, who: &Who, keep: usize) -> Result<(Vec<i64>, u64)> {
+        only_people(who.actor, "prune snapshots")?;
         let now = self.settings().now;
         let old: Vec<i64> = self
             .store()
@@ -202,6 +227,7 @@ pub fn differing(store: &Store, id: i64) -> Result<Vec<String>> {
     for root in writable(store)? {
         let found = everything(&root.path).map_err(Error::io("list", &root.path))?;
         let mut seen = BTreeSet::new();
+        wanted.retain(|_, held| held.mode != Some(LEFT_OUT));
         for path in found.files {
             let held = match read_entry(&root.path, &path) {
                 Ok(Some((content, _))) => held_of(&content),

@@ -230,6 +230,12 @@ fn bring_back(
             None,
         ));
     }
+    // A life that ended in another library comes back into this one's root.
+    let here = facts.path();
+    let path = match relative(facts, path) {
+        Ok(_) => path,
+        Err(_) => here.as_path(),
+    };
     let rel_path = relative(facts, path)?;
     is_taken(asked.store, facts, path)?;
     let mut entries = Vec::new();
@@ -281,6 +287,21 @@ fn move_back(
     (facts, from, to): (&SkillFacts, &Path, &Path),
 ) -> Result<()> {
     let path = movable_folder(facts)?;
+    if path != to && asked.change.source.is_some() {
+        return Err(denied(
+            "made-elsewhere",
+            format!(
+                "change {} moved `{}` in another library, to {}",
+                asked.change.id,
+                facts.name,
+                to.display()
+            ),
+            Some(format!(
+                "`skilldb rename {}` gives it another name here",
+                facts.name
+            )),
+        ));
+    }
     if path != to {
         return Err(denied(
             "moved-since",

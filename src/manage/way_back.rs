@@ -7,6 +7,7 @@ use super::draft::{Draft, Side, read_entry};
 use super::ownership::Reach;
 use super::plan::{Effect, Part, PartFile};
 use super::revert::{Wanted, merged};
+use super::snapshot::LEFT_OUT;
 use super::step::Step;
 use crate::error::{Error, Result};
 use crate::store::{ChangeRow, Held, RootRow, SkillFacts, SnapshotSkill, Store};
@@ -37,18 +38,34 @@ pub(super) fn between(
         .into_iter()
         .map(|root| (root.id, root))
         .collect();
-    let read = |id| -> Result<BTreeMap<Place, Held>> {
-        let files = store.snapshot_files(id)?;
-        Ok(files
-            .into_iter()
-            .map(|file| ((file.root_id, file.path), file.held))
-            .collect())
+    let mut left_out: Vec<Place> = Vec::new();
+    let mut read = |id| -> Result<BTreeMap<Place, Held>> {
+        let mut held = BTreeMap::new();
+        for file in store.snapshot_files(id)? {
+            let place = (file.root_id, file.path);
+            if file.held.mode == Some(LEFT_OUT) {
+                left_out.push(place);
+            } else {
+                held.insert(place, file.held);
+            }
+        }
+        Ok(held)
     };
     let (old, new) = (read(from)?, read(to)?);
+    // Nothing can be said about what one of them does not hold.
+    let is_left_out = |place: &Place| {
+        left_out.iter().any(|(root, path)| {
+            *root == place.0
+                && place
+                    .1
+                    .strip_prefix(path.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    };
     let differing: BTreeSet<&Place> = old
         .keys()
         .chain(new.keys())
-        .filter(|place| old.get(*place) != new.get(*place))
+        .filter(|place| old.get(*place) != new.get(*place) && !is_left_out(place))
         .collect();
     let mut work = Work {
         store,
@@ -58,8 +75,28 @@ pub(super) fn between(
         folders: Vec::new(),
     };
     for place in differing {
-        if let Some(root) = roots.get(&place.0) {
-            work.entry(root, &place.1, (old.get(place), new.get(place)))?;
+        let Some(root) = roots.get(&place.0).filter(|root| root.path.is_dir()) else {
+            draft.notes.push(format!(
+                "{} was not touched: its folder is not there",
+                place.1
+            ));
+            continue;
+        };
+        // A folder that is empty now and will not be.
+        let inner = (place.0, format!("{}/", place.1));
+        let fills = new
+            .range(inner.clone()..)
+            .next()
+            .is_some_and(|(next, _)| next.0 == inner.0 && next.1.starts_with(&inner.1));
+        if fills && old.get(place).is_some_and(Held::is_nothing) && !new.contains_key(place) {
+            continue;
+        }
+        match work.entry(root, &place.1, (old.get(place), new.get(place))) {
+            Err(Error::NotKept { .. }) => draft.notes.push(format!(
+                "{} was not touched: the history does not hold its bytes any more",
+                root.path.join(&place.1).display()
+            )),
+            done => done?,
         }
     }
     let skills = Skills::read(store, (from, to))?;

@@ -8,7 +8,7 @@ use super::draft::Draft;
 use super::judge::{inspect, judge};
 use super::make::{Attempt, Context, make, note_failure};
 use super::ownership::Policy;
-use super::plan::{Effect, Plan};
+use super::plan::{Action, Effect, Plan};
 use super::planner::Planner;
 use super::recover::{Fate, Recovered, recover};
 use super::request::{Request, Who};
@@ -356,6 +356,26 @@ impl Writer {
         Ok(())
     }
 
+    /// Notes an attempt at something that is about no single skill.
+    pub(super) fn note_attempt(&mut self, who: &Who, action: Action, name: &str, error: &Error) {
+        let attempt = Attempt {
+            action: action.as_str(),
+            actor: who.actor.as_str(),
+            strategy: None,
+            undoes: None,
+            skill_id: None,
+            name,
+            file: None,
+            before: None,
+        };
+        let context = Context {
+            session: who.session.as_deref(),
+            reason: who.reason.as_deref(),
+            now: self.settings.now,
+        };
+        let _ = note_failure(&mut self.store, &attempt, context, error);
+    }
+
     /// Notes a failed attempt. What went wrong is told in any case, so trouble with noting it is not.
     fn note(&mut self, who: &Who, request: &Request, error: &Error) {
         let undone = match request {
@@ -363,7 +383,24 @@ impl Writer {
             _ => None,
         };
         let undoes = undone.as_ref().map(|change| change.id);
-        let skill = undone.and_then(|change| change.parts.iter().find_map(|part| part.skill));
+        // The skill the trouble is with, where that can be told; else the first one.
+        let at = match error {
+            Error::Clash { path, .. } | Error::Conflict { path, .. } => Some(path.clone()),
+            _ => None,
+        };
+        let skills: Vec<i64> = undone
+            .iter()
+            .flat_map(|change| change.parts.iter().filter_map(|part| part.skill))
+            .collect();
+        let is_at = |id: &&i64| {
+            let facts = self.store.skill_facts(**id).ok();
+            facts.is_some_and(|facts| at.as_ref().is_some_and(|at| at.starts_with(facts.path())))
+        };
+        let skill = skills
+            .iter()
+            .find(is_at)
+            .or_else(|| skills.first())
+            .copied();
         let facts = request
             .skill()
             .or(skill)

@@ -40,6 +40,8 @@ pub struct ChangeRow {
     pub snapshot: Option<i64>,
     /// The snapshot of what was there before that.
     pub from_snapshot: Option<i64>,
+    /// Where it was taken over from; `None` for what was made here.
+    pub source: Option<String>,
     /// One for each skill, and for files outside of skills.
     pub parts: Vec<ChangePart>,
 }
@@ -122,8 +124,10 @@ pub struct Wanted<'a> {
     pub limit: Option<u32>,
 }
 
-const COLUMNS: &str = "c.id, c.at, c.action, c.outcome, c.strategy, c.problem, c.message, c.reason, c.actor, c.session_id, c.curator_run_id, c.undoes, c.snapshot_id, c.undone_by, c.from_snapshot_id";
-const OPEN: &str = "c.outcome = 'applied' AND c.action NOT IN ('undo', 'external') AND c.source IS NULL AND c.undone_by IS NULL";
+const COLUMNS: &str = "c.id, c.at, c.action, c.outcome, c.strategy, c.problem, c.message, c.reason, c.actor, c.session_id, c.curator_run_id, c.undoes, c.snapshot_id, c.undone_by, c.from_snapshot_id, c.source";
+const OPEN: &str = "c.outcome = 'applied' AND c.action NOT IN ('undo', 'external') AND c.source IS NULL AND c.undone_by IS NULL
+    AND (c.from_snapshot_id IS NULL OR EXISTS (SELECT 1 FROM snapshot n WHERE n.id = c.from_snapshot_id AND n.pruned_at IS NULL))
+    AND NOT EXISTS (SELECT 1 FROM revision v JOIN revision_file f ON f.revision_id = v.id JOIN purged p ON p.hash IN (f.before_hash, f.after_hash) WHERE v.change_id = c.id)";
 
 fn change_from(row: &Row<'_>) -> rusqlite::Result<ChangeRow> {
     Ok(ChangeRow {
@@ -142,6 +146,7 @@ fn change_from(row: &Row<'_>) -> rusqlite::Result<ChangeRow> {
         snapshot: row.get(12)?,
         undone_by: row.get(13)?,
         from_snapshot: row.get(14)?,
+        source: row.get(15)?,
         parts: Vec::new(),
     })
 }

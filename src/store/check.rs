@@ -147,8 +147,7 @@ impl Store {
     }
 
     fn lost_blobs(&self) -> Result<Vec<CheckFinding>> {
-        const COUNT: &str =
-            "SELECT count(*) FROM kept_file WHERE hash NOT IN (SELECT hash FROM blob)";
+        const COUNT: &str = "SELECT count(*) FROM kept_file WHERE hash NOT IN (SELECT hash FROM blob) AND hash NOT IN (SELECT hash FROM purged)";
         let count: i64 = self
             .connection
             .query_row(COUNT, [], |row| row.get(0))

@@ -103,6 +103,8 @@ fn configure(
     // A fixed 0.5 ms nap beats SQLite's own schedule, which starves writers for seconds under load;
     // the jitter keeps eight processes that wake together from meeting again.
     connection.busy_handler(Some(on_busy))?;
+    // A change asks some forty statements, many of them several times.
+    connection.set_prepared_statement_cache_capacity(128);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;

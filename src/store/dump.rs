@@ -99,6 +99,22 @@ impl Store {
             .map_err(Error::database("read the library's id"))
     }
 
+    /// Says whether a file of a skill ever had these bytes.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn has_version(&self, skill: i64, hash: &str) -> Result<bool> {
+        const SELECT: &str =
+            "SELECT EXISTS (SELECT 1 FROM revision v JOIN revision_file f ON f.revision_id = v.id
+            WHERE v.skill_id = ?1 AND (f.before_hash = ?2 OR f.after_hash = ?2))";
+        let query = || {
+            self.connection
+                .prepare_cached(SELECT)?
+                .query_row(params![skill, hash], |row| row.get(0))
+        };
+        query().map_err(Error::database("look up a version"))
+    }
+
     /// Returns the skills of a name that are there: id, content hash, whether archived.
     ///
     /// # Errors
@@ -264,18 +280,19 @@ impl Tx<'_> {
             .try_for_each(|rule| self.transaction.execute_batch(rule).map_err(fail()))
     }
 
-    /// Takes over what another library knows of a skill, where that says more: a pin, an origin, an edit.
+    /// Takes over what another library knows of a skill, where that protects it more: a pin, an edit by a person, that a
+    /// person made it. An archive's word makes nothing an agent's.
     ///
     /// # Errors
     /// [`Error::Database`].
     pub fn take_over_skill(&self, id: i64, theirs: &Ledger) -> Result<()> {
         const UPDATE: &str = "UPDATE skill SET
-              pinned = max(pinned, ?2),
+              pinned = max(pinned, coalesce(?2, 0)),
               pin_reason = coalesce(pin_reason, ?3),
-              origin = CASE WHEN origin = 'unknown' THEN ?4 ELSE origin END,
-              origin_evidence = CASE WHEN origin = 'unknown' THEN ?5 ELSE origin_evidence END,
+              origin = CASE WHEN origin = 'unknown' AND ?4 = 'user' THEN 'user' ELSE origin END,
+              origin_evidence = CASE WHEN origin = 'unknown' AND ?4 = 'user' THEN ?5 ELSE origin_evidence END,
               human_edited_at = nullif(max(coalesce(human_edited_at, ''), coalesce(?6, '')), ''),
-              created_at = min(created_at, ?7)
+              created_at = min(created_at, coalesce(?7, created_at))
             WHERE id = ?1";
         let cell = |name: &str| sql_of(theirs.get(name).unwrap_or(&Value::Null));
         let values = params![
@@ -290,6 +307,31 @@ impl Tx<'_> {
         self.run(UPDATE, values, "take over a skill")
     }
 
+    /// Gives a skill that came from another library the state it had there; how it got into it comes with the ledger.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn take_over_state(&self, id: i64, theirs: &Ledger) -> Result<()> {
+        const UPDATE: &str = "UPDATE skill SET state = coalesce(?2, state), archived_from = ?3, archived_at = ?4 WHERE id = ?1";
+        let cell = |name: &str| sql_of(theirs.get(name).unwrap_or(&Value::Null));
+        let values = params![
+            id,
+            cell("state"),
+            cell("archived_from"),
+            cell("archived_at")
+        ];
+        self.run(UPDATE, values, "take over a state")
+    }
+
+    /// Notes what took a change back.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn set_undone_by(&self, change: i64, by: i64) -> Result<()> {
+        const UPDATE: &str = "UPDATE change SET undone_by = ?2 WHERE id = ?1";
+        self.run(UPDATE, [change, by], "note an undo")
+    }
+
     /// Adds a life that ended elsewhere, so that its history has a place.
     ///
     /// # Errors
@@ -297,14 +339,18 @@ impl Tx<'_> {
     pub fn add_ended_skill(&self, root_id: i64, theirs: &Ledger, ended_at: &str) -> Result<i64> {
         const INSERT: &str = "INSERT INTO skill (root_id, rel_path, origin, origin_evidence, state, created_at, removed_at)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        let word = |name: &str, else_: &str| {
+            let found = theirs.get(name).and_then(Value::as_str);
+            found.unwrap_or(else_).to_owned()
+        };
         let cell = |name: &str| sql_of(theirs.get(name).unwrap_or(&Value::Null));
         let values = params![
             root_id,
-            cell("rel_path"),
-            cell("origin"),
+            word("rel_path", "."),
+            word("origin", "unknown"),
             cell("origin_evidence"),
-            cell("state"),
-            cell("created_at"),
+            word("state", "active"),
+            word("created_at", ended_at),
             ended_at
         ];
         self.run(INSERT, values, "add a life that ended")?;

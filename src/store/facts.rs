@@ -134,6 +134,23 @@ impl Store {
         query().map_err(Error::database("list skills"))
     }
 
+    /// As [`Store::live_facts`], archived skills too.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn present_facts(&self) -> Result<Vec<SkillFacts>> {
+        let select = format!(
+            "{FACTS} WHERE s.missing_since IS NULL AND s.removed_at IS NULL AND r.removed_at IS NULL ORDER BY r.path, s.rel_path"
+        );
+        let query = || {
+            self.connection
+                .prepare_cached(&select)?
+                .query_map([], from_row)?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        query().map_err(Error::database("list skills"))
+    }
+
     /// Returns the supporting files of up to `limit` bytes, by skill.
     ///
     /// # Errors

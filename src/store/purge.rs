@@ -65,16 +65,64 @@ impl Store {
         query().map_err(Error::database("look up files"))
     }
 
-    /// Overwrites what was removed from the database: its free pages, and the log.
+    /// Overwrites what was removed from the database: its free pages, and the log. Says whether all of it could be:
+    /// a reader keeps what it reads.
     ///
     /// # Errors
     /// [`Error::Database`].
-    pub fn scrub(&self) -> Result<()> {
+    pub fn scrub(&self) -> Result<bool> {
+        let scrub = || -> rusqlite::Result<bool> {
+            self.connection.execute_batch("VACUUM")?;
+            let is_busy: bool =
+                self.connection
+                    .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+            Ok(!is_busy)
+        };
+        scrub().map_err(Error::database("overwrite what was removed"))
+    }
+
+    /// Counts the proposals that hold a text.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn proposals_holding(&self, text: &str) -> Result<usize> {
+        let select = format!("SELECT count(*) FROM proposal WHERE {HOLDS}");
         self.connection
-            .execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
-            .map_err(Error::database("overwrite what was removed"))
+            .query_row(&select, params![quoted(text), text], |row| row.get(0))
+            .map_err(Error::database("look into proposals"))
     }
 }
+
+const HOLDS: &str =
+    "instr(request, ?1) > 0 OR instr(diff, ?2) > 0 OR instr(coalesce(reason, ''), ?2) > 0";
+
+/// A text as it stands inside a JSON string.
+fn quoted(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted.trim_matches('"').to_owned()
+}
+
+/// Where words of callers and of files that are gone are kept, and the rules that keep them from being rewritten.
+const WORDS: [(&str, &str); 11] = [
+    ("change", "reason"),
+    ("change", "message"),
+    ("change", "session_id"),
+    ("revision", "title"),
+    ("revision", "called_name"),
+    ("mark", "reason"),
+    ("mark", "session_id"),
+    ("state_transition", "reason"),
+    ("usage_event", "args"),
+    ("usage_event", "called_name"),
+    ("skill", "pin_reason"),
+];
+const RULES: [&str; 3] = [
+    "change_settles_once",
+    "revision_is_never_rewritten",
+    "usage_event_is_never_rewritten",
+];
+/// What is put in the place of a purged text.
+const GONE: &str = "[purged]";
 
 impl Tx<'_> {
     /// Removes bytes for good. Says whether they were there.
@@ -102,17 +150,61 @@ impl Tx<'_> {
         Ok(count > 0)
     }
 
+    /// Takes a text out of everything that was said about changes, and out of what is known of skills that are gone.
+    /// Returns how many rows held it.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn purge_words(&self, text: &str) -> Result<usize> {
+        const SELECT: &str = "SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND name = ?1";
+        let fail = || Error::database("purge words");
+        let mut rules: Vec<String> = Vec::new();
+        for name in RULES {
+            let rule = self
+                .transaction
+                .query_row(SELECT, [name], |row| row.get(0))
+                .map_err(fail())?;
+            rules.push(rule);
+            self.transaction
+                .execute_batch(&format!("DROP TRIGGER {name}"))
+                .map_err(fail())?;
+        }
+        let mut count = 0;
+        for (table, column) in WORDS {
+            let update = format!(
+                "UPDATE {table} SET {column} = replace({column}, ?1, ?2) WHERE instr({column}, ?1) > 0"
+            );
+            count += self
+                .transaction
+                .execute(&update, [text, GONE])
+                .map_err(fail())?;
+        }
+        for column in ["description", "frontmatter"] {
+            let update = format!(
+                "UPDATE manifest SET {column} = replace({column}, ?1, ?2) WHERE instr({column}, ?1) > 0
+                   AND skill_id IN (SELECT id FROM skill WHERE removed_at IS NOT NULL OR missing_since IS NOT NULL)"
+            );
+            count += self
+                .transaction
+                .execute(&update, [text, GONE])
+                .map_err(fail())?;
+        }
+        rules
+            .iter()
+            .try_for_each(|rule| self.transaction.execute_batch(rule).map_err(fail()))?;
+        Ok(count)
+    }
+
     /// Closes proposals that hold a text, and takes it out of them. Returns how many there were.
     ///
     /// # Errors
     /// [`Error::Database`].
     pub fn purge_proposals(&self, text: &str, now: Timestamp) -> Result<usize> {
-        const UPDATE: &str = "UPDATE proposal SET request = '{}', diff = '', decided_at = coalesce(decided_at, ?2), decision = coalesce(decision, 'rejected'), note = coalesce(note, 'purged')
-            WHERE instr(request, ?1) > 0 OR instr(diff, ?3) > 0";
-        let quoted = serde_json::Value::from(text).to_string();
-        let inner = quoted.trim_matches('"');
+        let update = format!(
+            "UPDATE proposal SET request = '{{}}', diff = '', reason = NULL, decided_at = coalesce(decided_at, ?3), decision = coalesce(decision, 'rejected'), note = coalesce(note, 'purged') WHERE {HOLDS}"
+        );
         self.transaction
-            .execute(UPDATE, params![inner, now.to_string(), text])
+            .execute(&update, params![quoted(text), text, now.to_string()])
             .map_err(Error::database("purge proposals"))
     }
 }

@@ -25,7 +25,7 @@ use crate::store::{Actor, RootRow, SkillAddress, Store};
 pub(super) use tell::{outcome_object, plan_object, tell_outcome, tell_recovered};
 
 /// What every command that writes takes.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Change options")]
 pub(super) struct Writing {
     /// Who acts: user, agent, background-review, curator [default: $SKILLDB_ACTOR, else agent where
@@ -382,6 +382,15 @@ pub(super) fn ask(writing: &Writing, question: &str) -> Result<()> {
 }
 
 impl Context {
+    /// Refuses what only people may, where the surroundings say that somebody else is at work.
+    ///
+    /// # Errors
+    /// [`Error::Denied`].
+    pub(super) fn check_person(&self, what: &str) -> Result<()> {
+        let nothing = Writing::default();
+        manage::only_people(nothing.who(self)?.actor, what)
+    }
+
     /// Opens the database for reading, after settling what a kill cut short.
     ///
     /// # Errors

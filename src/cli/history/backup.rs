@@ -30,8 +30,8 @@ pub(in crate::cli) struct BackupArgs {
 
 /// Take an archive of another library over into this one
 ///
-/// Skills that are not here are added; of those that are, this library's files stay. Uses and history are added
-/// once, however often this is done.
+/// Skills that are not here are added, with their states, pins and origins; of those that are, this library's files
+/// stay. Uses and history are added once, however often this is done. Snapshots and proposals stay in the archive.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   skilldb merge-backup library.tar")]
@@ -145,7 +145,7 @@ fn tell(context: &mut Context, merged: &Merged, dry_run: bool) -> Result<()> {
         return context.out.object(json!({
             "added": merged.added, "same": merged.same, "differing": merged.differing, "refused": refused,
             "uses": {"new": merged.uses.0, "known": merged.uses.1}, "changes": {"new": merged.changes.0, "known": merged.changes.1},
-            "damaged": merged.damaged, "dry_run": dry_run,
+            "damaged": merged.damaged, "left": {"snapshots": merged.left.0, "proposals": merged.left.1}, "dry_run": dry_run,
         }));
     }
     for name in &merged.added {
@@ -164,6 +164,13 @@ fn tell(context: &mut Context, merged: &Merged, dry_run: bool) -> Result<()> {
             .line(&format!("! {}  {}", one_line(name), one_line(why)))?;
     }
     context.out.flush()?;
+    if merged.left.0 + merged.left.1 > 0 {
+        context.out.say(&format!(
+            "Left in the archive: {}, {}.",
+            plural(merged.left.0, "snapshot"),
+            plural(merged.left.1, "proposal")
+        ));
+    }
     for damaged in &merged.damaged {
         context
             .out

@@ -29,7 +29,7 @@ pub(super) fn change_object(change: &ChangeRow) -> Value {
         "id": change.id, "at": change.at, "action": change.action, "outcome": change.outcome, "strategy": change.strategy,
         "problem": change.problem, "message": change.message, "actor": change.actor, "session": change.session,
         "curator_run": change.curator_run, "reason": change.reason, "undoes": change.undoes, "undone_by": change.undone_by,
-        "snapshot": change.snapshot, "skills": skills,
+        "snapshot": change.snapshot, "source": change.source, "skills": skills,
     })
 }
 

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use super::super::Context;
 use super::super::change::{Results, Writing, open, outcome_object, tell_outcome};
 use super::super::output::{clean, fit, one_line, plural};
-use crate::error::{Error, Result};
-use crate::store::{Actor, ProposalRow};
+use crate::error::Result;
+use crate::manage::only_people;
+use crate::store::ProposalRow;
 use crate::time::Timestamp;
 
 /// Changes that wait for a person: list, show, approve, reject them
@@ -172,20 +173,8 @@ fn show(context: &mut Context, id: i64) -> Result<()> {
     Ok(())
 }
 
-/// Only people decide.
-fn check_person(context: &Context, writing: &Writing) -> Result<()> {
-    if writing.who(context)?.actor == Actor::User {
-        return Ok(());
-    }
-    Err(Error::Denied {
-        code: "only-a-person",
-        message: "only a person decides about proposals".to_owned(),
-        hint: None,
-    })
-}
-
 fn approve(context: &mut Context, args: &ApproveArgs) -> Result<()> {
-    check_person(context, &args.writing)?;
+    only_people(args.writing.who(context)?.actor, "decide about proposals")?;
     let mut results = Results::default();
     for id in &args.ids {
         let done = if args.writing.dry_run {
@@ -213,7 +202,7 @@ fn shown(context: &mut Context, id: i64) -> Result<Option<Value>> {
 }
 
 fn reject(context: &mut Context, args: &RejectArgs) -> Result<()> {
-    check_person(context, &args.writing)?;
+    only_people(args.writing.who(context)?.actor, "decide about proposals")?;
     let mut results = Results::default();
     for id in &args.ids {
         let done = if args.writing.dry_run {

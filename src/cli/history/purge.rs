@@ -13,7 +13,8 @@ use crate::manage::purge::{Purge, Which, find};
 /// Remove bytes from the history for good
 ///
 /// For what must not stay, such as a leaked key. Changes that need these bytes can be shown and taken back no more;
-/// the log keeps their rows. This cannot be undone.
+/// the log keeps their rows. With --containing the text is also taken out of proposals and of what was said about
+/// changes. This cannot be undone.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   skilldb purge --containing sk-live-1234 --dry-run
@@ -70,7 +71,17 @@ pub(in crate::cli) fn run(context: &mut Context, args: &Args) -> Result<()> {
     }
     let who = args.writing.who(context)?;
     let purged = open(context)?.purge(&who, &which)?;
-    tell(context, &purged, false)
+    tell(context, &purged, false)?;
+    if purged.is_scrubbed {
+        return Ok(());
+    }
+    context.out.flush()?;
+    Err(Error::Denied {
+        code: "not-scrubbed",
+        message: "purged, but a process that reads the library keeps old pages of its files"
+            .to_owned(),
+        hint: Some("run the same again when it is done: that overwrites them".to_owned()),
+    })
 }
 
 fn tell(context: &mut Context, purge: &Purge, dry_run: bool) -> Result<()> {
@@ -81,7 +92,8 @@ fn tell(context: &mut Context, purge: &Purge, dry_run: bool) -> Result<()> {
             .map(|used| json!({"change": used.change, "name": used.name, "path": used.path}))
             .collect();
         return context.out.object(json!({
-            "hashes": purge.hashes, "uses": uses, "still_there": purge.still_there, "proposals": purge.proposals, "dry_run": dry_run,
+            "hashes": purge.hashes, "uses": uses, "still_there": purge.still_there, "proposals": purge.proposals,
+            "rows": purge.rows, "scrubbed": purge.is_scrubbed, "dry_run": dry_run,
         }));
     }
     for used in &purge.uses {
@@ -100,14 +112,29 @@ fn tell(context: &mut Context, purge: &Purge, dry_run: bool) -> Result<()> {
             path.display()
         ));
     }
-    let versions = plural(purge.hashes.len() as u64, "version");
+    let mut what = vec![plural(purge.hashes.len() as u64, "version")];
+    if purge.proposals > 0 {
+        what.push(plural(purge.proposals as u64, "proposal"));
+    }
+    if purge.rows > 0 {
+        what.push(format!(
+            "{} about changes",
+            plural(purge.rows as u64, "row")
+        ));
+    }
+    let what = what.join(", ");
+    let undone = if purge.uses.is_empty() {
+        ""
+    } else {
+        "; the changes above cannot be taken back any more"
+    };
     if dry_run {
-        context.out.say(&format!("{versions} would be purged; the changes above could not be taken back any more. Dry run: nothing was written."));
+        context.out.say(&format!(
+            "{what} would be purged{undone}. Dry run: nothing was written."
+        ));
         return Ok(());
     }
-    context.out.say(&format!(
-        "{versions} purged; the changes above cannot be taken back any more."
-    ));
+    context.out.say(&format!("{what} purged{undone}."));
     let home = &context.config.home.value;
     let is_copy = |name: &str| {
         std::path::Path::new(name)

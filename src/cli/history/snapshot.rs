@@ -6,9 +6,8 @@ use serde_json::{Value, json};
 use super::super::change::{Writing, ask, open, outcome_object, tell_outcome};
 use super::super::output::{grouped, one_line, plural, size};
 use super::super::{Context, progress};
-use crate::error::{Error, Result};
-use crate::manage::Made;
-use crate::store::Actor;
+use crate::error::Result;
+use crate::manage::{Made, only_people};
 use crate::time::Timestamp;
 
 /// Keep the whole library as it is now, and bring it back to that
@@ -162,13 +161,7 @@ fn list(context: &mut Context) -> Result<()> {
 
 fn restore(context: &mut Context, args: &RestoreArgs) -> Result<()> {
     let who = args.writing.who(context)?;
-    if who.actor != Actor::User {
-        return Err(Error::Denied {
-            code: "only-a-person",
-            message: "only a person may restore a snapshot".to_owned(),
-            hint: None,
-        });
-    }
+    only_people(who.actor, "restore a snapshot")?;
     if args.writing.dry_run {
         let store = context.read()?;
         let differing = crate::manage::differing(&store, args.id)?;
@@ -206,13 +199,7 @@ fn restore(context: &mut Context, args: &RestoreArgs) -> Result<()> {
 
 fn prune(context: &mut Context, args: &PruneArgs) -> Result<()> {
     let who = args.writing.who(context)?;
-    if who.actor != Actor::User {
-        return Err(Error::Denied {
-            code: "only-a-person",
-            message: "only a person may prune snapshots".to_owned(),
-            hint: None,
-        });
-    }
+    only_people(who.actor, "prune snapshots")?;
     let old: Vec<i64> = context
         .read()?
         .snapshots()?
@@ -226,7 +213,7 @@ fn prune(context: &mut Context, args: &PruneArgs) -> Result<()> {
             &args.writing,
             &format!("Remove {}?", plural(old.len() as u64, "snapshot")),
         )?;
-        bytes = open(context)?.prune_snapshots(args.keep)?.1;
+        bytes = open(context)?.prune_snapshots(&who, args.keep)?.1;
     }
     if context.out.json {
         return context

@@ -20,12 +20,17 @@ crash:
 
 demo:
 	cargo build --locked
-	rm -rf target/demo
-	$(DEMO) sync fixtures/library
+	rm -rf target/demo target/demo-library
+	cp -r fixtures/library target/demo-library
+	$(DEMO) sync target/demo-library
 	$(DEMO) list
 	$(DEMO) show release-notes
 	$(DEMO) import claude-code fixtures/history
 	SKILLDB_NOW=2026-05-30T12:00:00.000Z $(DEMO) stats
+	$(DEMO) patch rollback --old 'Takes an' --new 'Moves an'
+	$(DEMO) diff rollback
+	$(DEMO) undo
+	$(DEMO) log
 	$(DEMO) sql "SELECT name, count(*) AS copies, group_concat(rel_path, ', ') AS places FROM v_skill GROUP BY name ORDER BY copies DESC, name LIMIT 3" --format table
 
 bench:

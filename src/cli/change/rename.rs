@@ -15,7 +15,7 @@ use crate::store::{SkillAddress, Store};
 ///
 /// Folder and header change together, and so does what points at it: headers, links and mentions in other skills,
 /// and in the files listed under `automations` in the configuration. Only exact names and paths are rewritten; each
-/// place is told. Crontabs are looked into and only reported.
+/// place is told. Crontabs are looked into and only reported; skills that were never synced are not looked into.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   skilldb rename release-notes changelog --dry-run

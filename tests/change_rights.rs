@@ -359,7 +359,26 @@ fn nobody_writes_below_a_root_of_somebody_else() {
         refused(&library, &["patch", "tool", "--old", "Body", "--new", "x"]),
         "read-only-root"
     );
-    assert_eq!(refused(&library, &["archive", "tool"]), "read-only-root");
+    library.write(
+        "given.md",
+        b"---\nname: fresh\ndescription: Is new.\n---\nBody.\n",
+    );
+    for change in [
+        &["archive", "tool"][..],
+        &["delete", "tool", "--forever", "--yes"],
+        &["rename", "tool", "other"],
+        &["edit", "tool", "--from", "theirs/tool/SKILL.md"],
+        &["write", "tool/references/a.md", "--from", "given.md"],
+        &["create", "fresh", "--from", "given.md", "--root", "theirs"],
+    ] {
+        let word = refused(&library, change);
+        // A text that says nothing new is refused for that.
+        assert!(
+            ["read-only-root", "no-change"].contains(&word.as_str()),
+            "{change:?}: {word}"
+        );
+    }
+    assert_eq!(tree(&library.path("theirs")).len(), 2);
     library.json(&["pin", "tool"]);
 }
 

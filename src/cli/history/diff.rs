@@ -97,7 +97,11 @@ fn text(file: &Compared) -> String {
     if file.missing.is_some() {
         return String::new();
     }
-    diff::unified(&file.path, file.before.as_deref(), file.after.as_deref())
+    diff::unified(
+        file.path.trim_start_matches('/'),
+        file.before.as_deref(),
+        file.after.as_deref(),
+    )
 }
 
 /// What a change did, to one skill or to all of them.

@@ -86,6 +86,7 @@ fn create(context: &mut Context, args: &CreateArgs) -> Result<()> {
         made.id,
         plural(made.entries as u64, "file")
     ))?;
+    context.out.flush()?;
     tell_left_out(context, &made);
     context.out.say(&format!(
         "`skilldb snapshot restore {}` brings it back.",

@@ -27,7 +27,8 @@ pub(super) enum Mode {
 const BUSY_FOR: Duration = Duration::from_secs(5);
 /// Naps of a caller that must not be held up: about a quarter of a second.
 const BRIEF_TRIES: i32 = 400;
-const STATEMENTS: usize = 64;
+/// Statements kept ready. A change asks some forty, many of them several times.
+const STATEMENTS: usize = 128;
 
 /// Opens `path`, which must exist unless the mode is [`Mode::Build`].
 ///
@@ -58,7 +59,6 @@ fn open_patiently(path: &Path, mode: Mode, on_busy: fn(i32) -> bool) -> Result<C
     let mut connection =
         Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .map_err(Error::database("open the file"))?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
     configure(&mut connection, mode, on_busy).map_err(Error::database("set up a connection"))?;
     Ok(connection)
 }
@@ -103,8 +103,7 @@ fn configure(
     // A fixed 0.5 ms nap beats SQLite's own schedule, which starves writers for seconds under load;
     // the jitter keeps eight processes that wake together from meeting again.
     connection.busy_handler(Some(on_busy))?;
-    // A change asks some forty statements, many of them several times.
-    connection.set_prepared_statement_cache_capacity(128);
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;

@@ -7,6 +7,8 @@
 )]
 
 mod common;
+#[path = "common/dice.rs"]
+mod dice;
 #[path = "common/tree.rs"]
 mod trees;
 
@@ -17,6 +19,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{Library, code};
+use dice::Dice;
 use serde_json::Value;
 use trees::{Tree, tree};
 
@@ -169,19 +172,6 @@ fn of_creates_of_one_name_exactly_one_wins() {
                 .sum()
         });
         assert_eq!(won, 1);
-    }
-}
-
-/// A generator with a fixed seed (splitmix64): the same moments in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % sides
     }
 }
 

@@ -7,6 +7,8 @@
 )]
 
 mod common;
+#[path = "common/small_disk.rs"]
+mod small_disk;
 #[path = "common/tree.rs"]
 mod trees;
 
@@ -14,47 +16,13 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Output;
 
 use common::{Library, code};
 use serde_json::Value;
+use small_disk::SmallDisk;
 use trees::{Tree, tree};
-
-/// A file system of its own with little room; unmounted when dropped.
-struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    /// `None`, with the reason printed, where nothing can be mounted.
-    fn mount(path: &Path, kilobytes: u32) -> Option<Self> {
-        fs::create_dir_all(path).unwrap();
-        let options = format!("size={kilobytes}k");
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
-            .arg(path)
-            .output();
-        match mounted {
-            Ok(output) if output.status.success() => Some(Self(path.to_owned())),
-            Ok(output) => skip(&String::from_utf8_lossy(&output.stderr)),
-            Err(error) => skip(&error.to_string()),
-        }
-    }
-}
-
-fn skip(reason: &str) -> Option<SmallDisk> {
-    let _ = writeln!(
-        std::io::stderr(),
-        "skipped: cannot mount a small disk: {}",
-        reason.trim()
-    );
-    None
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
-    }
-}
 
 /// Text that does not compress.
 fn noise(length: usize) -> String {

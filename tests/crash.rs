@@ -6,28 +6,18 @@
 )]
 
 mod common;
+#[path = "common/dice.rs"]
+mod dice;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
 use common::{Library, code};
+use dice::Dice;
 use sha2::{Digest, Sha256};
 
 const SKILLS: usize = 200;
-
-/// A generator with a fixed seed (splitmix64): the same moments in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % sides
-    }
-}
 
 /// What the files say and which versions of them there were.
 struct Files {

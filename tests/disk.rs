@@ -6,59 +6,29 @@
 )]
 
 mod common;
+#[path = "common/small_disk.rs"]
+mod small_disk;
 
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use common::{Library, code};
+use small_disk::SmallDisk;
 
 fn is_root(library: &Library) -> bool {
     fs::metadata(library.dir()).unwrap().uid() == 0
 }
 
-/// A file system of its own with little room; unmounted when dropped.
-struct SmallDisk(PathBuf);
-
 impl SmallDisk {
-    /// `None`, with the reason printed, where nothing can be mounted.
-    fn mount(path: &Path, kilobytes: u32) -> Option<Self> {
-        fs::create_dir_all(path).unwrap();
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &format!("size={kilobytes}k"), "tmpfs"])
-            .arg(path)
-            .output();
-        match mounted {
-            Ok(output) if output.status.success() => Some(Self(path.to_owned())),
-            Ok(output) => skip(&String::from_utf8_lossy(&output.stderr)),
-            Err(error) => skip(&error.to_string()),
-        }
-    }
-
     fn resize(&self, kilobytes: u32) {
         let resized = Command::new("mount")
             .args(["-o", &format!("remount,size={kilobytes}k")])
             .arg(&self.0)
             .status();
         assert!(resized.unwrap().success());
-    }
-}
-
-fn skip(reason: &str) -> Option<SmallDisk> {
-    let _ = writeln!(
-        std::io::stderr(),
-        "skipped: cannot mount a small disk: {}",
-        reason.trim()
-    );
-    None
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
     }
 }
 

@@ -6,6 +6,8 @@
 )]
 
 mod common;
+#[path = "common/schemas.rs"]
+mod schemas;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,26 +15,7 @@ use std::path::{Path, PathBuf};
 use common::{Library, code};
 use refinery_core::Migration;
 use rusqlite::Connection;
-
-/// The migrations as files, oldest first: number, name and statements.
-fn migrations() -> Vec<(i32, String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
-    let mut all: Vec<(i32, String, String)> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| {
-            let path = entry.unwrap().path();
-            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-            let number = name[1..].split("__").next().unwrap().parse().unwrap();
-            (number, name, fs::read_to_string(path).unwrap())
-        })
-        .collect();
-    all.sort();
-    all
-}
-
-fn newest() -> i32 {
-    migrations().last().unwrap().0
-}
+use schemas::{migrations, newest};
 
 #[expect(
     clippy::disallowed_methods,

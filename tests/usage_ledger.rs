@@ -7,6 +7,8 @@
 )]
 
 mod common;
+#[path = "common/schemas.rs"]
+mod schemas;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,6 +18,7 @@ use std::time::{Duration, Instant};
 use common::{Library, code, copy_folder};
 use refinery_core::Migration;
 use rusqlite::Connection;
+use schemas::{migrations, newest};
 use serde_json::json;
 
 fn one_skill() -> Library {
@@ -311,26 +314,6 @@ fn what_is_said_of_a_damaged_database_names_all_its_files() {
             assert!(hint.contains(name), "{name}: {hint}");
         }
     }
-}
-
-/// The migrations as files, oldest first: number, name and statements.
-fn migrations() -> Vec<(i32, String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
-    let mut all: Vec<(i32, String, String)> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| {
-            let path = entry.unwrap().path();
-            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-            let number = name[1..].split("__").next().unwrap().parse().unwrap();
-            (number, name, fs::read_to_string(path).unwrap())
-        })
-        .collect();
-    all.sort();
-    all
-}
-
-fn newest() -> i32 {
-    migrations().last().unwrap().0
 }
 
 /// Makes the database an earlier skilldb would have left, with a skill `a` and so many uses of it.

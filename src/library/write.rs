@@ -98,15 +98,15 @@ impl Folder {
     /// # Errors
     /// What the system says; `InvalidInput` for what is neither file nor link.
     pub fn look(&self, name: &str) -> io::Result<Option<Content>> {
-        look(self.fd.as_fd(), name)
+        Ok(self.look_into(name)?.map(|(content, _)| content))
     }
 
-    /// Reads a regular file.
+    /// As [`Folder::look`], with the bytes of a file from the same reading; a link has none.
     ///
     /// # Errors
-    /// What the system says.
-    pub fn read(&self, name: &str) -> io::Result<Vec<u8>> {
-        read(self.fd.as_fd(), name).map(|(bytes, _)| bytes)
+    /// As [`Folder::look`].
+    pub fn look_into(&self, name: &str) -> io::Result<Option<(Content, Vec<u8>)>> {
+        look(self.fd.as_fd(), name)
     }
 
     /// Writes something new under a name that is free, flushed to the disk.
@@ -359,15 +359,15 @@ fn not_utf8() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "a name in it is not UTF-8")
 }
 
-fn look(folder: BorrowedFd<'_>, name: &str) -> io::Result<Option<Content>> {
+fn look(folder: BorrowedFd<'_>, name: &str) -> io::Result<Option<(Content, Vec<u8>)>> {
     let stat = match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => stat,
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => read(folder, name).map(|(_, content)| Some(content)),
-        FileType::Symlink => link(folder, name).map(Some),
+        FileType::RegularFile => read(folder, name).map(|(bytes, content)| Some((content, bytes))),
+        FileType::Symlink => Ok(Some((link(folder, name)?, Vec::new()))),
         _ => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             "neither a file nor a link",

@@ -66,10 +66,6 @@ impl Draft {
 
     /// Adds a skill that is changed; returns the number of its part.
     pub(super) fn add_skill(&mut self, facts: &SkillFacts, title: String, reach: Reach) -> usize {
-        if !self.plan.roots.contains(&facts.root) {
-            self.plan.roots.push(facts.root.clone());
-        }
-        self.wishes.push((reach, Some(facts.clone())));
         // Putting away and bringing back say nothing about the text; taking a change of an agent back does.
         let is_edit = matches!(
             self.plan.action,
@@ -84,6 +80,19 @@ impl Draft {
             self.plan
                 .effects
                 .push(Effect::Protect { skill_id: facts.id });
+        }
+        self.add_part(facts, title, reach)
+    }
+
+    /// Adds a skill of which only a name in it changes: that is nobody's edit.
+    pub(super) fn add_named(&mut self, facts: &SkillFacts, title: String) -> usize {
+        self.add_part(facts, title, Reach::Write)
+    }
+
+    fn add_part(&mut self, facts: &SkillFacts, title: String, reach: Reach) -> usize {
+        self.wishes.push((reach, Some(facts.clone())));
+        if !self.plan.roots.contains(&facts.root) {
+            self.plan.roots.push(facts.root.clone());
         }
         self.plan.parts.push(Part {
             skill_id: Some(facts.id),
@@ -280,20 +289,8 @@ pub(super) fn read_entry(folder: &Path, path: &str) -> Result<Side> {
         }
         Err(error) => return Err(Error::io("open", parent)(error)),
     };
-    match opened.look(name) {
-        Ok(None) => Ok(None),
-        Ok(Some(link @ Content::Link { .. })) => Ok(Some((link, Vec::new()))),
-        Ok(Some(content @ Content::File { .. })) => {
-            let bytes = opened.read(name).map_err(Error::io("read", &whole))?;
-            let mode = content.mode().unwrap_or(PLAIN);
-            Ok(Some((
-                Content::File {
-                    hash: hash_of(&bytes),
-                    mode,
-                },
-                bytes,
-            )))
-        }
+    match opened.look_into(name) {
+        Ok(found) => Ok(found),
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Err(Error::Denied {
             code: "path-is-folder",
             message: format!("`{path}` is a folder, not a file"),

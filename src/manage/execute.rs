@@ -55,7 +55,7 @@ impl Executor<'_> {
         let aside = self.aside(number);
         match step {
             Step::File { before, after, .. } => {
-                let left = look(&folder, &aside, path)?;
+                let left = look(&folder, &aside, path)?.map(|(content, _)| content);
                 let stand = match folder.look(name) {
                     Err(error) if error.kind() == io::ErrorKind::InvalidInput => Stand::Other,
                     found => {
@@ -139,19 +139,8 @@ impl Executor<'_> {
 
     /// Where the bytes a step will put in place lie until then.
     pub(super) fn staged(&self, number: usize, step: &Step) -> Option<PathBuf> {
-        match step {
-            Step::File {
-                path,
-                after: Some(_),
-                ..
-            }
-            | Step::Tree {
-                path,
-                after: Some(_),
-                ..
-            } => Some(path.with_file_name(self.aside(number))),
-            Step::File { .. } | Step::Tree { .. } | Step::Move { .. } => None,
-        }
+        let path = step.written()?;
+        Some(path.with_file_name(self.aside(number)))
     }
 
     /// Puts in place what was written aside.
@@ -344,17 +333,17 @@ impl Executor<'_> {
         (path, keep): (&Path, Keep<'_>),
     ) -> Result<bool> {
         let io = |error| Error::io("tidy up beside", path)(error);
-        let Some(left) = look(folder, aside, path)? else {
+        let Some((left, bytes)) = look(folder, aside, path)? else {
             return Ok(false);
         };
-        let stands = look(folder, name, path)?;
+        let stands = look(folder, name, path)?.map(|(content, _)| content);
         let is = |wanted: &Option<Content>, found: &Content| {
             wanted
                 .as_ref()
                 .is_some_and(|wanted| wanted.says_the_same(found))
         };
         let is_ours =
-            is(after, &left) || is(before, &left) || self.is_half_written(folder, aside, after)?;
+            is(after, &left) || is(before, &left) || self.is_half_written(&left, &bytes, after)?;
         let is_changed = if is_ours {
             false
         } else if stands.is_none() {
@@ -366,10 +355,6 @@ impl Executor<'_> {
         {
             true
         } else {
-            let bytes = match &left {
-                Content::File { .. } => folder.read(aside).map_err(io)?,
-                Content::Link { .. } => Vec::new(),
-            };
             keep(path, &left, bytes)?;
             false
         };
@@ -381,17 +366,15 @@ impl Executor<'_> {
     /// Whether what lies aside is the beginning of what was to be written.
     fn is_half_written(
         &self,
-        folder: &Folder,
-        aside: &str,
+        left: &Content,
+        bytes: &[u8],
         after: &Option<Content>,
     ) -> Result<bool> {
-        let Some(hash) = after.as_ref().and_then(Content::hash) else {
+        let (Content::File { .. }, Some(hash)) = (left, after.as_ref().and_then(Content::hash))
+        else {
             return Ok(false);
         };
-        let Ok(left) = folder.read(aside) else {
-            return Ok(false);
-        };
-        Ok((self.bytes_of)(hash)?.starts_with(&left))
+        Ok((self.bytes_of)(hash)?.starts_with(bytes))
     }
 
     /// Removes the folders that a step emptied, if that was cut short.
@@ -427,18 +410,11 @@ impl Executor<'_> {
 /// The folders that doing a step would make, outermost first.
 pub(super) fn missing_folders(step: &Step) -> Vec<PathBuf> {
     let target = match step {
-        Step::File {
-            path,
-            after: Some(_),
-            ..
-        }
-        | Step::Tree {
-            path,
-            after: Some(_),
-            ..
-        } => path,
-        Step::Move { to, .. } => to,
-        Step::File { .. } | Step::Tree { .. } => return Vec::new(),
+        Step::Move { to, .. } => Some(to.as_path()),
+        Step::File { .. } | Step::Tree { .. } => step.written(),
+    };
+    let Some(target) = target else {
+        return Vec::new();
     };
     let mut missing: Vec<PathBuf> = target
         .ancestors()
@@ -476,11 +452,12 @@ fn prune(path: &Path, keep: &Path) {
 }
 
 /// What stands under a name; something that is neither file nor link is told as a link that leads nowhere.
-fn look(folder: &Folder, name: &str, path: &Path) -> Result<Option<Content>> {
-    match folder.look(name) {
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(Some(Content::Link {
-            target: String::new(),
-        })),
+fn look(folder: &Folder, name: &str, path: &Path) -> Result<Option<(Content, Vec<u8>)>> {
+    match folder.look_into(name) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            let target = String::new();
+            Ok(Some((Content::Link { target }, Vec::new())))
+        }
         found => found.map_err(Error::io("read", path)),
     }
 }

@@ -312,7 +312,19 @@ pub(super) fn delete_forever(mut draft: Draft, facts: &SkillFacts) -> Result<Dra
             .notes
             .push(format!("skills inside it go with it: {}", inner.join(", ")));
     }
-    let part = draft.add_skill(facts, "removed".to_owned(), Reach::RemoveForGood);
+    remove_for_good(&mut draft, facts, path, entries, "removed".to_owned());
+    Ok(draft)
+}
+
+/// Plans that a skill's folder goes, with what is in it.
+pub(super) fn remove_for_good(
+    draft: &mut Draft,
+    facts: &SkillFacts,
+    path: PathBuf,
+    entries: Vec<TreeEntry>,
+    title: String,
+) {
+    let part = draft.add_skill(facts, title, Reach::RemoveForGood);
     if let Some(part) = draft.plan.parts.get_mut(part) {
         part.from = Some(path.clone());
         part.files = files_of(&entries, true);
@@ -324,7 +336,6 @@ pub(super) fn delete_forever(mut draft: Draft, facts: &SkillFacts) -> Result<Dra
         keep: facts.root.clone(),
     });
     draft.plan.effects.push(Effect::End { skill_id: facts.id });
-    Ok(draft)
 }
 
 /// What the history says about the files of a folder that goes, or comes.

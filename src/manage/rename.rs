@@ -7,7 +7,7 @@ use super::draft::{Draft, Side, content_of, movable_folder, read_entry};
 use super::gate;
 use super::ownership::Reach;
 use super::places::{add_move, is_taken};
-use super::plan::{Part, PartFile};
+use super::plan::PartFile;
 use super::revert::read_outside;
 use super::step::Step;
 use super::texts::folder_name;
@@ -369,24 +369,4 @@ fn outside(draft: &mut Draft, search: &Search<'_>, path: &Path, may_write: bool)
     let (before, after) = sides(&content, bytes.clone(), after);
     draft.add_outside(&path, folder, title, before, after);
     Ok(())
-}
-
-impl Draft {
-    /// Adds a skill of which only a name in it changes: that is nobody's edit.
-    fn add_named(&mut self, facts: &SkillFacts, title: String) -> usize {
-        self.wishes.push((Reach::Write, Some(facts.clone())));
-        if !self.plan.roots.contains(&facts.root) {
-            self.plan.roots.push(facts.root.clone());
-        }
-        self.plan.parts.push(Part {
-            skill_id: Some(facts.id),
-            name: facts.name.clone(),
-            title,
-            from: None,
-            to: None,
-            files: Vec::new(),
-            revision_id: None,
-        });
-        self.plan.parts.len() - 1
-    }
 }

@@ -49,6 +49,24 @@ pub(super) enum Step {
 }
 
 impl Step {
+    /// Returns where the step puts bytes: it writes a file or a folder there.
+    #[must_use]
+    pub(super) fn written(&self) -> Option<&Path> {
+        match self {
+            Self::File {
+                path,
+                after: Some(_),
+                ..
+            }
+            | Self::Tree {
+                path,
+                after: Some(_),
+                ..
+            } => Some(path),
+            Self::File { .. } | Self::Tree { .. } | Self::Move { .. } => None,
+        }
+    }
+
     /// Returns the step that takes this one back.
     #[must_use]
     pub(super) fn inverse(&self) -> Self {

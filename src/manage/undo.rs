@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::draft::{Draft, movable_folder, read_tree, real_folder};
 use super::ownership::Reach;
-use super::places::{files_of, is_taken, move_skill};
+use super::places::{files_of, is_taken, move_skill, remove_for_good};
 use super::plan::{Effect, PartFile};
 use super::revert::{held, is, reverted, reverted_file};
 use super::step::Step;
@@ -198,18 +198,7 @@ fn unmake(
             )),
         ));
     }
-    let number = draft.add_skill(facts, title(asked), Reach::RemoveForGood);
-    if let Some(new) = draft.plan.parts.get_mut(number) {
-        new.from = Some(path.clone());
-        new.files = files_of(&entries, true);
-    }
-    draft.plan.steps.push(Step::Tree {
-        path,
-        before: Some(entries),
-        after: None,
-        keep: facts.root.clone(),
-    });
-    draft.plan.effects.push(Effect::End { skill_id: facts.id });
+    remove_for_good(draft, facts, path, entries, title(asked));
     Ok(())
 }
 

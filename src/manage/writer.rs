@@ -368,15 +368,20 @@ impl Writer {
             file: None,
             before: None,
         };
+        self.note_failed(who, &attempt, error);
+    }
+
+    /// Notes a failed attempt. What went wrong is told in any case, so trouble with noting it is not.
+    fn note_failed(&mut self, who: &Who, attempt: &Attempt<'_>, error: &Error) {
         let context = Context {
             session: who.session.as_deref(),
             reason: who.reason.as_deref(),
             now: self.settings.now,
         };
-        let _ = note_failure(&mut self.store, &attempt, context, error);
+        let _ = note_failure(&mut self.store, attempt, context, error);
     }
 
-    /// Notes a failed attempt. What went wrong is told in any case, so trouble with noting it is not.
+    /// Notes what failed, and of which skill where that can be told.
     fn note(&mut self, who: &Who, request: &Request, error: &Error) {
         let undone = match request {
             Request::Undo { change } => self.store.change(*change).ok(),
@@ -422,12 +427,7 @@ impl Writer {
                 .or_else(|| facts.as_ref().map(|facts| facts.file_name.as_str())),
             before: None,
         };
-        let context = Context {
-            session: who.session.as_deref(),
-            reason: who.reason.as_deref(),
-            now: self.settings.now,
-        };
-        let _ = note_failure(&mut self.store, &attempt, context, error);
+        self.note_failed(who, &attempt, error);
     }
 }
 

@@ -75,6 +75,7 @@ const FACTS: &str = "SELECT s.id, s.root_id, r.path, r.kind, r.writable, s.rel_p
     FROM skill s
     JOIN skill_root r ON r.id = s.root_id
     LEFT JOIN manifest m ON m.skill_id = s.id";
+const PRESENT: &str = "s.missing_since IS NULL AND s.removed_at IS NULL AND r.removed_at IS NULL";
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<SkillFacts> {
     Ok(SkillFacts {
@@ -122,16 +123,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub fn live_facts(&self) -> Result<Vec<SkillFacts>> {
-        let select = format!(
-            "{FACTS} WHERE s.state <> 'archived' AND s.missing_since IS NULL AND s.removed_at IS NULL AND r.removed_at IS NULL ORDER BY r.path, s.rel_path"
-        );
-        let query = || {
-            self.connection
-                .prepare_cached(&select)?
-                .query_map([], from_row)?
-                .collect::<rusqlite::Result<Vec<_>>>()
-        };
-        query().map_err(Error::database("list skills"))
+        self.facts_where(&format!("s.state <> 'archived' AND {PRESENT}"))
     }
 
     /// As [`Store::live_facts`], archived skills too.
@@ -139,9 +131,11 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub fn present_facts(&self) -> Result<Vec<SkillFacts>> {
-        let select = format!(
-            "{FACTS} WHERE s.missing_since IS NULL AND s.removed_at IS NULL AND r.removed_at IS NULL ORDER BY r.path, s.rel_path"
-        );
+        self.facts_where(PRESENT)
+    }
+
+    fn facts_where(&self, condition: &str) -> Result<Vec<SkillFacts>> {
+        let select = format!("{FACTS} WHERE {condition} ORDER BY r.path, s.rel_path");
         let query = || {
             self.connection
                 .prepare_cached(&select)?

@@ -139,8 +139,8 @@ fn a_program_of_another_name_takes_out_what_it_put_in() {
         fs::create_dir(library.path("tools")).unwrap();
         // By another process: a program that this one still had open for writing could not be run, and whatever
         // another test starts meanwhile would hold it open.
-        let copied = Command::new("cp").arg(program()).arg(&other).status();
-        assert!(copied.unwrap().success());
+        let mut copy = Command::new("cp");
+        copy.arg(program()).arg(&other).assert().success();
         let file = library.write("home/.claude/settings.json", settings.as_bytes());
         let run = |args: &[&str]| {
             let mut command = Command::new(&other);

@@ -1,8 +1,11 @@
 //! Settings: flags, environment, project file, home file, defaults, in this order. The only reader of
 //! the environment.
 
+mod curator;
 mod file;
+mod hermes;
 mod policy;
+mod roots;
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,7 +19,8 @@ use crate::library::client::{self, Scope, Surroundings};
 use crate::library::{Root, RootKind};
 use crate::manage::Policy;
 use crate::time::{Clock, Timestamp};
-use file::{FileRoot, parse};
+pub use curator::Curator;
+use file::parse;
 
 /// The configuration file in the library's home.
 pub const HOME_FILE: &str = "config.yaml";
@@ -86,6 +90,8 @@ pub struct Config {
     pub policy_lines: Vec<Setting<(String, String, String)>>,
     /// Files of the user that name skills: rewritten by a rename.
     pub automations: Vec<Setting<PathBuf>>,
+    /// When the curator runs, and what ages how fast.
+    pub curator: Curator,
     /// Who acts, where no flag says it.
     pub actor: Option<Setting<String>>,
     /// The session a change belongs to, where no flag says it.
@@ -140,6 +146,11 @@ impl Config {
         if let Some(path) = project_file.filter(|path| *path != home_file) {
             config.add_file(&path, Trust::Project)?;
         }
+        config
+            .policy
+            .protected
+            .clone_from(&config.curator.protect.value);
+        config.policy.ages_bundled = config.curator.bundled.value;
         config.add_environment();
         if let Some(color) = flags.color {
             config.color = Setting {
@@ -175,6 +186,7 @@ impl Config {
             policy: Policy::default(),
             policy_lines: Vec::new(),
             automations: Vec::new(),
+            curator: Curator::default(),
             actor: word("SKILLDB_ACTOR"),
             session: word("SKILLDB_SESSION"),
             clock: clock()?,
@@ -245,6 +257,9 @@ impl Config {
         }
         if trust == Trust::Own {
             self.add_policy(path, file.write_policy)?;
+            if let Some(curator) = file.curator {
+                self.add_curator(path, curator)?;
+            }
             for automation in file.automations {
                 let value = folder.join(self.expand(&automation));
                 self.automations.push(Setting {
@@ -262,37 +277,6 @@ impl Config {
             };
         }
         Ok(())
-    }
-
-    fn file_root(&self, file: &Path, folder: &Path, root: FileRoot, trust: Trust) -> Result<Root> {
-        let kind = match &root.kind {
-            _ if trust == Trust::Project => RootKind::Project,
-            None => RootKind::Local,
-            Some(word) => RootKind::parse(word).ok_or_else(|| Error::Config {
-                path: Some(file.to_path_buf()),
-                line: None,
-                message: format!("`{word}` is no kind of root"),
-                hint: Some("one of local, project, external, bundled, hub, plugin".to_owned()),
-            })?,
-        };
-        let mut value = self.root(&folder.join(self.expand(&root.path)), kind);
-        let folder = folder
-            .canonicalize()
-            .unwrap_or_else(|_| folder.to_path_buf());
-        if trust == Trust::Project && !value.path.starts_with(&folder) {
-            return Err(Error::Config {
-                path: Some(file.to_path_buf()),
-                line: None,
-                message: format!("the root {} lies outside the project", value.path.display()),
-                hint: Some(format!(
-                    "a project names its own folders only; others belong into {HOME_FILE}"
-                )),
-            });
-        }
-        value.priority = root.priority.unwrap_or(value.priority);
-        value.writable = root.writable.unwrap_or(value.writable);
-        value.client = root.client.or(value.client);
-        Ok(value)
     }
 
     fn expand(&self, path: &str) -> PathBuf {

@@ -13,6 +13,7 @@
 
 pub mod cli;
 pub mod config;
+pub mod curate;
 pub mod diff;
 pub mod error;
 pub mod guard;

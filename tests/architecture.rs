@@ -112,7 +112,7 @@ fn assert_only_in(rule: &str, words: &[&str], is_allowed: impl Fn(&Source) -> bo
 }
 
 /// What each module may use of the crate, besides itself.
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: [(&str, &[&str]); 20] = [
     ("skill", &[]),
     ("time", &[]),
     ("hash", &[]),
@@ -127,7 +127,9 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("guard", &["error", "library"]),
     (
         "config",
-        &["error", "library", "manage", "stop", "store", "time"],
+        &[
+            "error", "library", "manage", "skill", "stop", "store", "time",
+        ],
     ),
     ("validate", &["error", "library", "skill"]),
     (
@@ -153,6 +155,10 @@ const ARROWS: [(&str, &[&str]); 19] = [
         ],
     ),
     (
+        "curate",
+        &["error", "manage", "skill", "store", "sync", "time"],
+    ),
+    (
         "share",
         &["error", "library", "store", "sync", "time", "usage"],
     ),
@@ -160,6 +166,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
         "cli",
         &[
             "config",
+            "curate",
             "diff",
             "error",
             "hash",

@@ -294,6 +294,9 @@ fn help_names_the_commands_and_exit_codes() {
       write         Write a supporting file of a skill
       rm-file       Remove a supporting file of a skill
       rename        Give a skill another name
+      merge         Make skills part of another one
+      refs          List what names a skill
+      curate        Mark idle skills stale, and archive what is idle for long
       archive       Put skills into the archive
       restore       Bring a skill back from the archive
       delete        Put a skill away: into the archive, or for good

@@ -25,6 +25,13 @@ fn settings_are_shown_with_their_origin() {
     home [DIR]/data $SKILLDB_HOME
     color never $NO_COLOR
     history.supporting_mib 8 config.yaml ([DIR]/data/config.yaml)
+    curator.enabled true default
+    curator.interval_hours 168 default
+    curator.min_idle_hours 2 default
+    curator.stale_after_days 30 default
+    curator.archive_after_days 90 default
+    curator.bundled false default
+    curator.protect plan default
     clients codex config.yaml ([DIR]/data/config.yaml)
     roots [DIR]/home/skills (external) config.yaml ([DIR]/data/config.yaml)
     roots [DIR]/skills (project) .skilldb.yaml ([DIR]/.skilldb.yaml)
@@ -39,6 +46,13 @@ fn settings_without_origin_are_two_columns() {
     home [DIR]/data
     color never
     history.supporting_mib 64
+    curator.enabled true
+    curator.interval_hours 168
+    curator.min_idle_hours 2
+    curator.stale_after_days 30
+    curator.archive_after_days 90
+    curator.bundled false
+    curator.protect plan
     ");
 }
 
@@ -331,6 +345,11 @@ fn a_folder_gets_a_manual_page_a_command() {
     skilldb-completions.1
     skilldb-config.1
     skilldb-create.1
+    skilldb-curate-pause.1
+    skilldb-curate-report.1
+    skilldb-curate-resume.1
+    skilldb-curate-status.1
+    skilldb-curate.1
     skilldb-delete.1
     skilldb-diff.1
     skilldb-disable.1
@@ -350,6 +369,7 @@ fn a_folder_gets_a_manual_page_a_command() {
     skilldb-log.1
     skilldb-man.1
     skilldb-merge-backup.1
+    skilldb-merge.1
     skilldb-patch.1
     skilldb-path.1
     skilldb-pin.1
@@ -361,6 +381,7 @@ fn a_folder_gets_a_manual_page_a_command() {
     skilldb-purge.1
     skilldb-record.1
     skilldb-release.1
+    skilldb-refs.1
     skilldb-relink.1
     skilldb-rename.1
     skilldb-restore.1

@@ -263,6 +263,7 @@ fn new_change(action: &str) -> NewChange<'_> {
         reason: None,
         actor: "user",
         session_id: None,
+        curator_run_id: None,
         undoes: None,
         snapshot_id: None,
         from_snapshot_id: None,

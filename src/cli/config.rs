@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::output::columns;
-use crate::config::{ColorChoice, HOME_FILE, Origin, PROJECT_FILE};
+use crate::config::{ColorChoice, Curator, HOME_FILE, Origin, PROJECT_FILE};
 use crate::error::Result;
 
 /// Show the settings in force
@@ -29,7 +29,19 @@ A config.yaml with every key:
     agent: ask                      auto, ask (a proposal), deny; for everything
     background-review:
       archive: deny                 or for one action
-  automations: [~/scripts/nightly.sh]   your files that name skills: rename rewrites them
+  automations: [~/scripts/nightly.sh]   your files that name skills: rename and merge rewrite them
+  curator:
+    enabled: true
+    interval_hours: 168             between two runs
+    min_idle_hours: 2               without anybody at work before a run
+    stale_after_days: 30            or never
+    archive_after_days: 90          or never
+    bundled: false                  whether what came with a client ages, too
+    protect: [plan]                 names that are never put away
+    categories:
+      ops: {archive_after_days: 365}
+    tags:
+      seasonal: {stale_after_days: never, archive_after_days: never}
   color: auto                       auto, always, never")]
 pub(super) struct Args {
     /// Show where each value comes from
@@ -100,6 +112,7 @@ fn settings(context: &Context) -> Vec<(String, String, String)> {
             origin_words(&file.origin),
         ));
     }
+    curator(&config.curator, &mut settings);
     for (key, value) in [("actor", &config.actor), ("session", &config.session)] {
         if let Some(value) = value {
             settings.push((
@@ -121,6 +134,61 @@ fn settings(context: &Context) -> Vec<(String, String, String)> {
         settings.push(("roots".to_owned(), words, origin_words(&root.origin)));
     }
     settings
+}
+
+/// How skills age.
+fn curator(curator: &Curator, settings: &mut Vec<(String, String, String)>) {
+    let mut add = |key: &str, value: String, origin: &Origin| {
+        settings.push((format!("curator.{key}"), value, origin_words(origin)));
+    };
+    let days = |days: Option<u32>| days.map_or("never".to_owned(), |days| days.to_string());
+    add(
+        "enabled",
+        curator.enabled.value.to_string(),
+        &curator.enabled.origin,
+    );
+    add(
+        "interval_hours",
+        curator.interval_hours.value.to_string(),
+        &curator.interval_hours.origin,
+    );
+    add(
+        "min_idle_hours",
+        curator.min_idle_hours.value.to_string(),
+        &curator.min_idle_hours.origin,
+    );
+    let ageing = &curator.ageing;
+    add(
+        "stale_after_days",
+        days(ageing.value.stale_after),
+        &ageing.origin,
+    );
+    add(
+        "archive_after_days",
+        days(ageing.value.archive_after),
+        &ageing.origin,
+    );
+    add(
+        "bundled",
+        curator.bundled.value.to_string(),
+        &curator.bundled.origin,
+    );
+    add(
+        "protect",
+        curator.protect.value.join(", "),
+        &curator.protect.origin,
+    );
+    for (kind, list) in [("categories", &curator.categories), ("tags", &curator.tags)] {
+        for setting in list {
+            let (name, ageing) = &setting.value;
+            let words = format!(
+                "stale {}, archived {}",
+                days(ageing.stale_after),
+                days(ageing.archive_after)
+            );
+            add(&format!("{kind}.{name}"), words, &setting.origin);
+        }
+    }
 }
 
 fn origin_words(origin: &Origin) -> String {

@@ -4,6 +4,7 @@
 mod change;
 mod completions;
 mod config;
+mod curate;
 mod doctor;
 mod export;
 mod findings;
@@ -17,6 +18,7 @@ mod output;
 mod path;
 mod progress;
 mod record;
+mod refs;
 mod relink;
 mod roots;
 mod show;
@@ -121,6 +123,9 @@ enum Command {
     Write(change::files::WriteArgs),
     RmFile(change::files::RemoveArgs),
     Rename(change::rename::Args),
+    Merge(change::merge::Args),
+    Refs(refs::Args),
+    Curate(curate::Args),
     Archive(change::places::ArchiveArgs),
     Restore(change::places::RestoreArgs),
     Delete(change::places::DeleteArgs),
@@ -296,6 +301,9 @@ fn execute(cli: Cli, color: &mut ColorChoice) -> Result<()> {
         Command::Write(args) => change::files::write(&mut context, &args),
         Command::RmFile(args) => change::files::remove(&mut context, &args),
         Command::Rename(args) => change::rename::run(&mut context, &args),
+        Command::Merge(args) => change::merge::run(&mut context, &args),
+        Command::Refs(args) => refs::run(&mut context, &args),
+        Command::Curate(args) => curate::run(&mut context, &args),
         Command::Archive(args) => change::places::archive(&mut context, &args),
         Command::Restore(args) => change::places::restore(&mut context, &args),
         Command::Delete(args) => change::places::delete(&mut context, &args),

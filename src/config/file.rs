@@ -21,6 +21,40 @@ pub(super) struct File {
     pub(super) write_policy: BTreeMap<String, FilePolicy>,
     #[serde(default)]
     pub(super) automations: Vec<String>,
+    pub(super) curator: Option<FileCurator>,
+}
+
+/// When the curator runs, and what ages how fast.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileCurator {
+    pub(super) enabled: Option<bool>,
+    pub(super) interval_hours: Option<u32>,
+    pub(super) min_idle_hours: Option<f64>,
+    pub(super) stale_after_days: Option<Period>,
+    pub(super) archive_after_days: Option<Period>,
+    pub(super) bundled: Option<bool>,
+    pub(super) protect: Option<Vec<String>>,
+    #[serde(default)]
+    pub(super) categories: BTreeMap<String, FilePeriods>,
+    #[serde(default)]
+    pub(super) tags: BTreeMap<String, FilePeriods>,
+}
+
+/// The periods of a category or a tag.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FilePeriods {
+    pub(super) stale_after_days: Option<Period>,
+    pub(super) archive_after_days: Option<Period>,
+}
+
+/// Days, or `never`.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Period {
+    Days(u32),
+    Word(String),
 }
 
 /// One rule for everything an actor does, or one for each action.
@@ -45,6 +79,39 @@ pub(super) struct FileRoot {
 #[serde(deny_unknown_fields)]
 pub(super) struct FileHistory {
     pub(super) supporting_mib: Option<u64>,
+}
+
+/// What is read of the configuration of a Hermes home.
+#[derive(Debug, Default, Deserialize)]
+struct HermesFile {
+    #[serde(default)]
+    skills: HermesSkills,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct HermesSkills {
+    #[serde(default)]
+    external_dirs: Vec<String>,
+}
+
+/// Reads which other folders of skills a Hermes home names.
+///
+/// # Errors
+/// What is wrong with the text, in words.
+pub(super) fn hermes_external_dirs(text: &str) -> std::result::Result<Vec<String>, String> {
+    if text.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    serde_yaml::from_str::<HermesFile>(text)
+        .map(|file| file.skills.external_dirs)
+        .map_err(|error| {
+            error
+                .to_string()
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        })
 }
 
 /// Reads a configuration file's text. An unknown key is refused, with the nearest known one.

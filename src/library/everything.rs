@@ -24,8 +24,20 @@ pub struct Everything {
 /// # Errors
 /// What the system says about the folder itself; below it, what cannot be read is told in the list.
 pub fn everything(root: &Path) -> io::Result<Everything> {
+    sorted(root, false)
+}
+
+/// The same of a skill's folder: everything in it belongs to it.
+///
+/// # Errors
+/// As [`everything`].
+pub fn everything_of_skill(folder: &Path) -> io::Result<Everything> {
+    sorted(folder, true)
+}
+
+fn sorted(folder: &Path, in_skill: bool) -> io::Result<Everything> {
     let mut found = Everything::default();
-    list(root, "", false, &mut found)?;
+    list(folder, "", in_skill, &mut found)?;
     found.files.sort();
     found.empty_folders.sort();
     found.left_out.sort();

@@ -45,6 +45,7 @@ impl Draft {
                 actor: actor.as_str().to_owned(),
                 strategy: None,
                 undoes: None,
+                curator_run: None,
                 snapshot: None,
                 from_snapshot: None,
                 token,
@@ -74,6 +75,7 @@ impl Draft {
                 | Action::WriteFile
                 | Action::RemoveFile
                 | Action::Rename
+                | Action::Merge
                 | Action::Undo
         );
         if self.plan.actor == Actor::User.as_str() && facts.origin == "agent" && is_edit {
@@ -104,6 +106,38 @@ impl Draft {
             revision_id: None,
         });
         self.plan.parts.len() - 1
+    }
+
+    /// Adds a skill that becomes part of another one, or of which only the state changes: that says nothing about its
+    /// text.
+    pub(super) fn add_untouched(
+        &mut self,
+        facts: &SkillFacts,
+        title: String,
+        reach: Reach,
+    ) -> usize {
+        self.add_part(facts, title, reach)
+    }
+
+    /// Plans something, or nothing at all where it cannot be.
+    ///
+    /// # Errors
+    /// What `plan` returns.
+    pub(super) fn attempt(&mut self, plan: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let wishes = self.wishes.len();
+        let lengths = (
+            self.plan.roots.len(),
+            self.plan.steps.len(),
+            self.plan.parts.len(),
+            self.plan.effects.len(),
+        );
+        plan(self).inspect_err(|_| {
+            self.wishes.truncate(wishes);
+            self.plan.roots.truncate(lengths.0);
+            self.plan.steps.truncate(lengths.1);
+            self.plan.parts.truncate(lengths.2);
+            self.plan.effects.truncate(lengths.3);
+        })
     }
 
     /// Adds a file that is made, rewritten or removed, with the bytes on both sides.

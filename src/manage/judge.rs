@@ -75,7 +75,9 @@ fn actions(request: &Request, reach: Reach) -> Vec<Action> {
         | (Request::Undo { .. }, Reach::RemoveForGood) => {
             actions.push(Action::Delete);
         }
-        (Request::Undo { .. }, Reach::Remove) => actions.push(Action::Archive),
+        (Request::Undo { .. } | Request::Merge { .. }, Reach::Remove) => {
+            actions.push(Action::Archive);
+        }
         _ => {}
     }
     actions

@@ -1,6 +1,9 @@
 //! Every way a skill changes: one door that checks, journals, writes, records and can take back.
 
+mod absorb;
+mod ageing;
 mod archive;
+mod automations;
 mod backup;
 mod compare;
 mod create;
@@ -17,14 +20,17 @@ mod paths;
 mod places;
 mod plan;
 mod planner;
+mod pointers;
 mod proposals;
 pub mod purge;
 mod recover;
+mod refs;
 mod rename;
 mod rendered;
 mod request;
 mod revert;
 mod settle;
+mod shield;
 mod snapshot;
 mod step;
 mod texts;
@@ -33,6 +39,9 @@ mod undo;
 mod way_back;
 mod writer;
 
+pub use absorb::Carry;
+pub use ageing::{Due, obstacle};
+pub use automations::{Named, named_by_automations};
 pub use backup::BackedUp;
 pub use compare::{Compared, compare, compared};
 pub use marks::{Mark, is_news};
@@ -41,6 +50,8 @@ pub use ownership::{Policy, Reach, Rule, Verdict, Wish, decide, only_people};
 pub use places::archived_at;
 pub use plan::Action;
 pub use recover::{Fate, Recovered, mend, recover};
+pub use refs::{Pointing, Pointings, pointing_at};
 pub use request::{Bytes, Request, Who};
+pub use shield::{Shield, shields};
 pub use snapshot::{Made, differing};
 pub use writer::{Done, Outcome, Preview, Settings, Writer, preview};

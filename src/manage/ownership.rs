@@ -13,6 +13,7 @@ use std::collections::HashMap;
 
 use super::marks::{self, Mark};
 use super::plan::Action;
+use super::shield::{Shield, shields};
 use crate::error::{Error, Result};
 use crate::store::{Actor, SkillFacts};
 
@@ -61,6 +62,10 @@ impl Rule {
 /// The write policy: what the configuration says, by actor and action. Empty: the table above.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Policy {
+    /// Names of skills that automation does not put away.
+    pub protected: Vec<String>,
+    /// Whether the curator may put away what came with a client.
+    pub ages_bundled: bool,
     rules: HashMap<(&'static str, &'static str), Rule>,
 }
 
@@ -165,8 +170,8 @@ pub fn decide(wish: Wish<'_>, policy: &Policy) -> Verdict {
                 ),
             }
         }
-        Actor::Agent => of_agent(wish),
-        Actor::BackgroundReview | Actor::Curator => of_background(wish),
+        Actor::Agent => of_agent(wish, policy),
+        Actor::BackgroundReview | Actor::Curator => of_background(wish, policy),
     };
     match (verdict, rule) {
         (Verdict::Allow, Some(Rule::Ask)) => Verdict::Propose(format!(
@@ -179,7 +184,7 @@ pub fn decide(wish: Wish<'_>, policy: &Policy) -> Verdict {
     }
 }
 
-fn of_agent(wish: Wish<'_>) -> Verdict {
+fn of_agent(wish: Wish<'_>, policy: &Policy) -> Verdict {
     let Some(skill) = wish.skill else {
         return Verdict::Allow;
     };
@@ -188,55 +193,46 @@ fn of_agent(wish: Wish<'_>) -> Verdict {
         Reach::RemoveForGood => {
             Verdict::Propose(format!("only a person removes `{}` for good", skill.name))
         }
-        Reach::Remove if skill.is_pinned => Verdict::Propose(format!("`{}` is pinned", skill.name)),
-        Reach::Remove if !skill.is_left_to_agents() => {
-            Verdict::Propose(format!("`{}` {}", skill.name, whose(skill)))
-        }
-        Reach::Remove => Verdict::Allow,
+        Reach::Remove => match shields(skill, policy, Reach::Write)
+            .iter()
+            .find(|shield| **shield == Shield::Pinned || shield.is_about_origin())
+        {
+            Some(shield) => Verdict::Propose(format!("`{}` {}", skill.name, shield.why())),
+            None => Verdict::Allow,
+        },
     }
 }
 
-fn of_background(wish: Wish<'_>) -> Verdict {
+fn of_background(wish: Wish<'_>, policy: &Policy) -> Verdict {
     let Some(skill) = wish.skill else {
         return Verdict::Allow;
     };
-    let refuse = |code, why: String, hint: Option<&str>| Verdict::Refuse {
-        code,
-        why,
-        hint: hint.map(str::to_owned),
-    };
-    if !skill.is_left_to_agents() {
-        let hint = if skill.origin == "agent" {
-            Some(format!(
-                "`skilldb release {}` leaves it to agents again",
-                skill.name
-            ))
-        } else {
-            None
-        };
-        return refuse(
-            "not-made-by-agents",
-            format!(
-                "`{}` {}: automation leaves it alone",
-                skill.name,
-                whose(skill)
+    let refuse = |code, why: String, hint: Option<String>| Verdict::Refuse { code, why, hint };
+    let found = shields(skill, policy, wish.reach);
+    let Some(shield) = found.iter().find(|shield| shield.stops(wish.reach)) else {
+        return match wish.reach {
+            Reach::Write | Reach::Remove => Verdict::Allow,
+            Reach::RemoveForGood => refuse(
+                "never-for-good",
+                format!("automation never removes `{}` for good", skill.name),
+                Some("archive it instead".to_owned()),
             ),
-            hint.as_deref(),
-        );
-    }
-    match wish.reach {
-        Reach::Write => Verdict::Allow,
-        Reach::RemoveForGood => refuse(
-            "never-for-good",
-            format!("automation never removes `{}` for good", skill.name),
-            Some("archive it instead"),
-        ),
-        Reach::Remove if skill.is_pinned => refuse(
+        };
+    };
+    let why = format!("`{}` {}", skill.name, shield.why());
+    match shield {
+        Shield::Pinned => refuse(
             "pinned",
-            format!("`{}` is pinned", skill.name),
-            Some(&format!("`skilldb unpin {}` first", skill.name)),
+            why,
+            Some(format!("`skilldb unpin {}` first", skill.name)),
         ),
-        Reach::Remove => Verdict::Allow,
+        shield if shield.is_about_origin() => refuse(
+            "not-made-by-agents",
+            format!("{why}: automation leaves it alone"),
+            (skill.origin == "agent")
+                .then(|| format!("`skilldb release {}` leaves it to agents again", skill.name)),
+        ),
+        shield => refuse(shield.code(), why, None),
     }
 }
 
@@ -269,18 +265,6 @@ pub(super) fn decide_mark(actor: Actor, mark: &Mark, skill: &SkillFacts) -> Verd
             why: format!("only a person may {} `{}`", mark.as_str(), skill.name),
             hint: None,
         },
-    }
-}
-
-/// Whose skill it is, in words that follow its name.
-fn whose(skill: &SkillFacts) -> &'static str {
-    match skill.origin.as_str() {
-        "agent" => "was changed by a person since an agent made it",
-        "user" => "was made by a person",
-        "bundled" => "came with a client",
-        "hub" => "was installed from a hub",
-        "external" => "belongs to somebody else",
-        _ => "is of unknown origin",
     }
 }
 

@@ -22,13 +22,24 @@ pub(super) fn denied(code: &'static str, message: String, hint: Option<String>) 
     }
 }
 
+/// Why a skill is put into the archive.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reasons<'a> {
+    /// In a few words.
+    pub(super) why: &'a str,
+    /// The moment its idle time counted from.
+    pub(super) anchor: Option<&'a str>,
+    /// What it was absorbed into: row and name.
+    pub(super) heir: Option<(i64, &'a str)>,
+}
+
 /// Puts a skill into the archive of its root, in the folders it lies in.
 pub(super) fn archive(
-    mut draft: Draft,
+    draft: &mut Draft,
     facts: &SkillFacts,
     now: Timestamp,
-    why: &str,
-) -> Result<Draft> {
+    reasons: Reasons<'_>,
+) -> Result<()> {
     if facts.state == "archived" {
         return Err(denied(
             "archived-already",
@@ -46,7 +57,15 @@ pub(super) fn archive(
             .join(from.file_name().unwrap_or_default()),
         None => wanted,
     };
-    let to = free_place(&wanted, now);
+    let is_planned = |path: &Path| {
+        let mut places = draft
+            .plan
+            .parts
+            .iter()
+            .filter_map(|part| part.to.as_deref());
+        places.any(|place| place == path)
+    };
+    let to = free_place(&wanted, now, is_planned);
     let Ok(rel_path) = to.strip_prefix(&facts.root) else {
         return Err(denied(
             "path-escapes",
@@ -55,29 +74,32 @@ pub(super) fn archive(
         ));
     };
     let rel_path = rel_path.to_string_lossy().into_owned();
-    let part = move_skill(
-        &mut draft,
-        facts,
-        (from, &to),
-        ("archived".to_owned(), Reach::Remove),
-        &rel_path,
-    )?;
+    let title = match (reasons.heir, reasons.anchor) {
+        (Some((_, heir)), _) => format!("absorbed into {heir}, archived"),
+        (None, Some(_)) => format!("archived: {}", reasons.why),
+        (None, None) => "archived".to_owned(),
+    };
+    let part = draft.add_untouched(facts, title, Reach::Remove);
+    add_move(draft, facts, part, (from, &to), &rel_path)?;
     draft.plan.effects.push(Effect::State {
         skill_id: facts.id,
         to: "archived".to_owned(),
-        reason: why.to_owned(),
+        reason: reasons.why.to_owned(),
+        anchor: reasons.anchor.map(str::to_owned),
+        heir: reasons.heir.map(|(id, _)| id),
     });
     draft.plan.effects.push(Effect::ArchivedFrom {
         skill_id: facts.id,
         from: Some(facts.rel_path.clone()),
     });
     draft.add_mirror(part, facts.root_id, &rel_path);
-    Ok(draft)
+    Ok(())
 }
 
 /// Two archives of one name both stay: the later one has the time in its name.
-fn free_place(wanted: &Path, now: Timestamp) -> PathBuf {
-    if wanted.symlink_metadata().is_err() {
+fn free_place(wanted: &Path, now: Timestamp, is_planned: impl Fn(&Path) -> bool) -> PathBuf {
+    let is_free = |path: &Path| path.symlink_metadata().is_err() && !is_planned(path);
+    if is_free(wanted) {
         return wanted.to_path_buf();
     }
     let name = wanted
@@ -94,7 +116,7 @@ fn free_place(wanted: &Path, now: Timestamp) -> PathBuf {
         std::iter::once(String::new()).chain((2..).map(|number: u32| format!("-{number}")));
     numbered
         .map(|number| wanted.with_file_name(format!("{name}-{stamp}{number}")))
-        .find(|path| path.symlink_metadata().is_err())
+        .find(|path| is_free(path))
         .unwrap_or_else(|| wanted.to_path_buf())
 }
 
@@ -111,17 +133,14 @@ pub(super) fn restore(mut draft: Draft, store: &Store, facts: &SkillFacts) -> Re
     let rel_path = home_of(facts);
     let to = facts.root.join(&rel_path);
     is_taken(store, facts, &to)?;
-    let part = move_skill(
-        &mut draft,
-        facts,
-        (from, &to),
-        ("restored".to_owned(), Reach::Write),
-        &rel_path,
-    )?;
+    let part = draft.add_untouched(facts, "restored".to_owned(), Reach::Write);
+    add_move(&mut draft, facts, part, (from, &to), &rel_path)?;
     draft.plan.effects.push(Effect::State {
         skill_id: facts.id,
         to: "active".to_owned(),
         reason: "restored".to_owned(),
+        anchor: None,
+        heir: None,
     });
     draft.plan.effects.push(Effect::ArchivedFrom {
         skill_id: facts.id,
@@ -244,19 +263,6 @@ fn nearest_skill(root: &Path, path: &Path) -> Option<PathBuf> {
         .take_while(|folder| *folder != root && folder.starts_with(root))
         .find(|folder| holds_skill(folder))
         .map(Path::to_path_buf)
-}
-
-/// Adds the part and the step of a skill that moves; returns the number of its part.
-pub(super) fn move_skill(
-    draft: &mut Draft,
-    facts: &SkillFacts,
-    (from, to): (PathBuf, &Path),
-    (title, reach): (String, Reach),
-    rel_path: &str,
-) -> Result<usize> {
-    let part = draft.add_skill(facts, title, reach);
-    add_move(draft, facts, part, (from, to), rel_path)?;
-    Ok(part)
 }
 
 /// Adds the step that moves a whole skill.

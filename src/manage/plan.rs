@@ -33,11 +33,13 @@ pub enum Action {
     Delete,
     /// An earlier change is taken back.
     Undo,
+    /// Skills become part of another one.
+    Merge,
 }
 
 impl Action {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Create,
         Self::Edit,
         Self::Patch,
@@ -48,6 +50,7 @@ impl Action {
         Self::Restore,
         Self::Delete,
         Self::Undo,
+        Self::Merge,
     ];
 
     /// The word in the database.
@@ -64,6 +67,7 @@ impl Action {
             Self::Restore => "restore",
             Self::Delete => "delete",
             Self::Undo => "undo",
+            Self::Merge => "merge",
         }
     }
 
@@ -86,6 +90,9 @@ pub(super) struct Plan {
     pub strategy: Option<String>,
     /// The change it takes back.
     pub undoes: Option<i64>,
+    /// The run of the curator it belongs to.
+    #[serde(default)]
+    pub curator_run: Option<i64>,
     /// The snapshot it brings back.
     pub snapshot: Option<i64>,
     /// The snapshot of what was there before that.
@@ -172,6 +179,12 @@ pub(super) enum Effect {
         to: String,
         /// Why.
         reason: String,
+        /// The moment its idle time counted from.
+        #[serde(default)]
+        anchor: Option<String>,
+        /// What it was absorbed into.
+        #[serde(default)]
+        heir: Option<i64>,
     },
     /// Where a skill lay before it was archived; `None` when it is back.
     ArchivedFrom {
@@ -198,6 +211,11 @@ pub(super) enum Effect {
     Approve {
         /// Its row.
         proposal: i64,
+    },
+    /// A run of the curator has succeeded.
+    Booked {
+        /// Its number.
+        run: i64,
     },
     /// A person changed it: automation leaves it alone from now on.
     Protect {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::absorb::{self, Absorbing};
 use super::create::{self, New};
 use super::draft::Draft;
 use super::judge::leaves_root;
@@ -86,7 +87,7 @@ impl<'a> Planner<'a> {
                 texts::remove(draft, &self.live(*skill)?, file, base.as_deref())
             }
             Request::Rename { skill, to } => {
-                let may_write = |other: &SkillFacts| self.may_write(who, other);
+                let may_write = |other: &SkillFacts| self.may_write(who, Action::Rename, other);
                 let asked = Renaming {
                     store: self.store,
                     to,
@@ -97,8 +98,14 @@ impl<'a> Planner<'a> {
                 rename::rename(draft, &self.live(*skill)?, &asked)
             }
             Request::Archive { skill, .. } => {
-                let why = who.reason.as_deref().unwrap_or("archived by hand");
-                places::archive(draft, &self.live(*skill)?, self.settings.now, why)
+                let reasons = places::Reasons {
+                    why: who.reason.as_deref().unwrap_or("archived by hand"),
+                    anchor: None,
+                    heir: None,
+                };
+                let mut draft = draft;
+                places::archive(&mut draft, &self.live(*skill)?, self.settings.now, reasons)?;
+                Ok(draft)
             }
             Request::Restore { skill } => {
                 let mut draft = draft;
@@ -106,15 +113,37 @@ impl<'a> Planner<'a> {
                 places::restore(draft, self.store, &self.live(*skill)?)
             }
             Request::DeleteForever { skill } => places::delete_forever(draft, &self.live(*skill)?),
+            Request::Merge { parts, into, carry } => {
+                let may_write = |other: &SkillFacts| self.may_write(who, Action::Merge, other);
+                let parts: Vec<SkillFacts> = parts
+                    .iter()
+                    .map(|id| self.live(*id))
+                    .collect::<Result<_>>()?;
+                let asked = Absorbing {
+                    store: self.store,
+                    parts: &parts,
+                    carry: *carry,
+                    now: self.settings.now,
+                    automations: &self.settings.automations,
+                    may_write: &may_write,
+                    may_write_outside: matches!(who.actor, Actor::User | Actor::Agent),
+                };
+                absorb::merge(draft, &self.live(*into)?, &asked)
+            }
             Request::Undo { change } => self.undo(draft, *change),
         }
     }
 
     /// Whether a name in another skill may be rewritten without asking anybody.
-    fn may_write(&self, who: &Who, other: &SkillFacts) -> std::result::Result<(), String> {
+    fn may_write(
+        &self,
+        who: &Who,
+        action: Action,
+        other: &SkillFacts,
+    ) -> std::result::Result<(), String> {
         let wish = Wish {
             actor: who.actor,
-            action: Action::Rename,
+            action,
             reach: Reach::Write,
             skill: Some(other),
             is_writable: other.is_writable,
@@ -123,7 +152,7 @@ impl<'a> Planner<'a> {
         };
         match decide(wish, &self.settings.policy) {
             Verdict::Allow => Ok(()),
-            // The rename as a whole is asked for then.
+            // The change as a whole is asked for then.
             Verdict::Propose(_) => Ok(()),
             Verdict::Refuse { why, .. } => Err(why),
         }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::absorb::Carry;
 use super::plan::Action;
 use crate::store::Actor;
 
@@ -133,6 +134,15 @@ pub enum Request {
         /// The skill.
         skill: i64,
     },
+    /// Skills that become part of another one.
+    Merge {
+        /// The skills.
+        parts: Vec<i64>,
+        /// The other one.
+        into: i64,
+        /// What becomes of their texts.
+        carry: Carry,
+    },
     /// An earlier change taken back.
     Undo {
         /// The change.
@@ -155,6 +165,7 @@ impl Request {
             Self::Restore { .. } => Action::Restore,
             Self::DeleteForever { .. } => Action::Delete,
             Self::Undo { .. } => Action::Undo,
+            Self::Merge { .. } => Action::Merge,
         }
     }
 
@@ -171,6 +182,7 @@ impl Request {
             | Self::Archive { skill, .. }
             | Self::Restore { skill }
             | Self::DeleteForever { skill } => Some(*skill),
+            Self::Merge { into, .. } => Some(*into),
         }
     }
 
@@ -186,6 +198,7 @@ impl Request {
             | Self::Archive { .. }
             | Self::Restore { .. }
             | Self::DeleteForever { .. }
+            | Self::Merge { .. }
             | Self::Undo { .. } => None,
         }
     }

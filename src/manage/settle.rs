@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::library::Content;
 use crate::library::write::ASIDE;
 use crate::stop;
-use crate::store::{Decision, Ending, Place, RootRow, Store, Tx};
+use crate::store::{Decision, Ending, NewTransition, Place, RootRow, Store, Tx};
 use crate::sync::{self, Seen};
 use crate::time::Timestamp;
 
@@ -135,13 +135,24 @@ fn apply(
             skill_id,
             to,
             reason,
+            anchor,
+            heir,
         } => {
             let from = tx.state_of(*skill_id)?;
             if from == *to {
                 return Ok(());
             }
-            tx.transition_in(change_id, &plan.actor, *skill_id, (&from, to), reason, now)
+            let transition = NewTransition {
+                skill_id: *skill_id,
+                from: &from,
+                to,
+                reason,
+                anchor: anchor.as_deref(),
+                heir: *heir,
+            };
+            tx.transition_in(change_id, &plan.actor, &transition, now)
         }
+        Effect::Booked { run } => tx.book_curator_run(*run, Some(change_id), now),
         Effect::ArchivedFrom { skill_id, from } => {
             tx.note_archived(*skill_id, from.as_deref(), now)
         }

@@ -7,12 +7,12 @@ use super::draft::{Draft, read_entry};
 use super::ownership::only_people;
 use super::plan::Action;
 use super::request::Who;
-use super::way_back::{Place, between};
+use super::way_back::{self, between};
 use super::writer::{Outcome, Writer};
 use crate::error::{Error, Result};
 use crate::library::Content;
-use crate::library::everything::everything;
-use crate::store::{Held, Packer, RootRow, SnapshotFile, Store};
+use crate::library::everything::{Everything, everything, everything_of_skill};
+use crate::store::{Extent, Held, Packer, RootRow, SnapshotFile, Store};
 use crate::sync::{Progress, Unit};
 
 /// Bytes that are packed before they are written.
@@ -39,51 +39,70 @@ impl Writer {
     /// [`Error::Io`], [`Error::Database`].
     pub fn snapshot(&mut self, who: &Who, progress: &dyn Progress) -> Result<Made> {
         let roots = writable(self.store())?;
-        let (reason, actor) = (who.reason.clone(), who.actor.as_str());
-        let now = self.settings().now;
-        let mut files = Vec::new();
-        let mut left_out = Vec::new();
+        let reason = who.reason.clone();
         progress.begin("keeping", Unit::Files, None);
+        let mut kept = Kept::default();
         for root in &roots {
-            keep_root(
-                self.store_mut(),
-                root,
-                (&mut files, &mut left_out),
-                progress,
-            )?;
+            let found = everything(&root.path).map_err(Error::io("list", &root.path))?;
+            let place = Kept::place(root.id, &root.path, "");
+            kept.keep(self.store_mut(), place, found, progress)?;
         }
         progress.end();
-        // What could not be read is noted: a restore leaves such places alone.
-        for (path, _) in &left_out {
-            for root in &roots {
-                if let Some(path) = path.strip_prefix(&root.path).ok().and_then(Path::to_str) {
-                    files.push(SnapshotFile {
-                        root_id: root.id,
-                        path: path.to_owned(),
-                        held: Held {
-                            mode: Some(LEFT_OUT),
-                            ..Held::default()
-                        },
-                    });
-                }
-            }
-        }
         let reason = reason.unwrap_or_else(|| "asked for".to_owned());
+        let (actor, now) = (who.actor.as_str(), self.settings().now);
         let id = self.store_mut().write(|tx| {
-            let id = tx.add_snapshot(&reason, actor, now)?;
-            for file in &files {
-                tx.add_snapshot_file(id, file)?;
-            }
+            let id = tx.add_snapshot((&reason, actor), Extent::Everything, now)?;
+            kept.files
+                .iter()
+                .try_for_each(|file| tx.add_snapshot_file(id, file))?;
             for root in &roots {
                 tx.add_snapshot_skills(id, root.id)?;
             }
             Ok(id)
         })?;
-        Ok(Made {
-            id,
-            entries: files.len() - left_out.len().min(files.len()),
-            left_out,
-        })
+        Ok(kept.made(id))
+    }
+
+    /// Makes a snapshot of some skills only. Going back to it leaves all others alone.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::Database`].
+    pub fn snapshot_of(
+        &mut self,
+        who: &Who,
+        skills: &[i64],
+        reason: &str,
+        progress: &dyn Progress,
+    ) -> Result<Made> {
+        progress.begin("keeping", Unit::Files, None);
+        let mut kept = Kept::default();
+        for id in skills {
+            let facts = self.store().skill_facts(*id)?;
+            let folder = facts.path();
+            // What vanished meanwhile is left out by whoever wants to change it.
+            let Ok(found) = everything_of_skill(&folder) else {
+                continue;
+            };
+            let prefix = match facts.rel_path.as_str() {
+                "." => String::new(),
+                path => format!("{path}/"),
+            };
+            let place = Kept::place(facts.root_id, &folder, &prefix);
+            kept.keep(self.store_mut(), place, found, progress)?;
+        }
+        progress.end();
+        let (actor, now) = (who.actor.as_str(), self.settings().now);
+        let id = self.store_mut().append(|tx| {
+            let id = tx.add_snapshot((reason, actor), Extent::SomeSkills, now)?;
+            kept.files
+                .iter()
+                .try_for_each(|file| tx.add_snapshot_file(id, file))?;
+            skills
+                .iter()
+                .try_for_each(|skill| tx.add_snapshot_skill(id, *skill))?;
+            Ok(id)
+        })?;
+        Ok(kept.made(id))
     }
 
     /// Brings everything back to what it was in a snapshot, after making one of what is there now.
@@ -151,58 +170,103 @@ fn writable(store: &Store) -> Result<Vec<RootRow>> {
         .collect())
 }
 
-/// Keeps the bytes of everything below a root.
-fn keep_root(
-    store: &mut Store,
-    root: &RootRow,
-    (files, left_out): (&mut Vec<SnapshotFile>, &mut Vec<(PathBuf, String)>),
-    progress: &dyn Progress,
-) -> Result<()> {
-    let found = everything(&root.path).map_err(Error::io("list", &root.path))?;
-    left_out.extend(
-        found
-            .left_out
-            .into_iter()
-            .map(|(path, why)| (root.path.join(path), why)),
-    );
-    let mut packer = Packer::new();
-    let mut packed = Vec::new();
-    let mut size = 0;
-    for path in found.files {
-        let (content, bytes) = match read_entry(&root.path, &path) {
-            Ok(Some(found)) => found,
-            Ok(None) => continue,
-            Err(error) => {
-                left_out.push((root.path.join(&path), super::make::told(&error)));
-                continue;
-            }
-        };
-        progress.advance(1);
-        if let Some(hash) = content.hash()
-            && !store.has_bytes(hash)?
-        {
-            let blob = packer.pack(hash.to_owned(), &bytes);
-            size += blob.bytes.len();
-            packed.push(blob);
-        }
-        files.push(SnapshotFile {
-            root_id: root.id,
-            path,
-            held: held_of(&content),
-        });
-        if size > BATCH {
-            store.append(|tx| packed.iter().try_for_each(|blob| tx.put_blob(blob)))?;
-            packed.clear();
-            size = 0;
+/// What goes into a snapshot, gathered.
+#[derive(Default)]
+struct Kept {
+    files: Vec<SnapshotFile>,
+    left_out: Vec<(PathBuf, String)>,
+}
+
+/// A folder whose files are kept.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    root_id: i64,
+    folder: &'a Path,
+    /// The way from the root to it, with a slash at its end.
+    prefix: &'a str,
+}
+
+impl Kept {
+    fn place<'a>(root_id: i64, folder: &'a Path, prefix: &'a str) -> Place<'a> {
+        Place {
+            root_id,
+            folder,
+            prefix,
         }
     }
-    store.append(|tx| packed.iter().try_for_each(|blob| tx.put_blob(blob)))?;
-    files.extend(found.empty_folders.into_iter().map(|path| SnapshotFile {
-        root_id: root.id,
-        path,
-        held: Held::default(),
-    }));
-    Ok(())
+
+    /// Keeps the bytes of everything that was found in a folder.
+    fn keep(
+        &mut self,
+        store: &mut Store,
+        place: Place<'_>,
+        found: Everything,
+        progress: &dyn Progress,
+    ) -> Result<()> {
+        for (path, why) in found.left_out {
+            self.leave_out(&place, &path, why);
+        }
+        let mut packer = Packer::new();
+        let mut packed = Vec::new();
+        let mut size = 0;
+        for path in found.files {
+            let (content, bytes) = match read_entry(place.folder, &path) {
+                Ok(Some(found)) => found,
+                Ok(None) => continue,
+                Err(error) => {
+                    self.leave_out(&place, &path, super::make::told(&error));
+                    continue;
+                }
+            };
+            progress.advance(1);
+            if let Some(hash) = content.hash()
+                && !store.has_bytes(hash)?
+            {
+                let blob = packer.pack(hash.to_owned(), &bytes);
+                size += blob.bytes.len();
+                packed.push(blob);
+            }
+            self.add(&place, &path, held_of(&content));
+            if size > BATCH {
+                store.append(|tx| packed.iter().try_for_each(|blob| tx.put_blob(blob)))?;
+                packed.clear();
+                size = 0;
+            }
+        }
+        if !packed.is_empty() {
+            store.append(|tx| packed.iter().try_for_each(|blob| tx.put_blob(blob)))?;
+        }
+        for path in found.empty_folders {
+            self.add(&place, &path, Held::default());
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, place: &Place<'_>, path: &str, held: Held) {
+        self.files.push(SnapshotFile {
+            root_id: place.root_id,
+            path: format!("{}{path}", place.prefix),
+            held,
+        });
+    }
+
+    /// What could not be read is noted: a restore leaves such places alone.
+    fn leave_out(&mut self, place: &Place<'_>, path: &str, why: String) {
+        let held = Held {
+            mode: Some(LEFT_OUT),
+            ..Held::default()
+        };
+        self.add(place, path, held);
+        self.left_out.push((place.folder.join(path), why));
+    }
+
+    fn made(self, id: i64) -> Made {
+        Made {
+            id,
+            entries: self.files.len() - self.left_out.len().min(self.files.len()),
+            left_out: self.left_out,
+        }
+    }
 }
 
 fn held_of(content: &Content) -> Held {
@@ -218,8 +282,8 @@ fn held_of(content: &Content) -> Held {
 /// # Errors
 /// [`Error::Denied`] when there is no such snapshot; [`Error::Io`].
 pub fn differing(store: &Store, id: i64) -> Result<Vec<String>> {
-    store.snapshot(id)?;
-    let mut wanted: BTreeMap<Place, Held> = BTreeMap::new();
+    let scope = Scope::of(store, id)?;
+    let mut wanted: BTreeMap<way_back::Place, Held> = BTreeMap::new();
     for file in store.snapshot_files(id)? {
         wanted.insert((file.root_id, file.path), file.held);
     }
@@ -229,6 +293,9 @@ pub fn differing(store: &Store, id: i64) -> Result<Vec<String>> {
         let mut seen = BTreeSet::new();
         wanted.retain(|_, held| held.mode != Some(LEFT_OUT));
         for path in found.files {
+            if !scope.holds(root.id, &path) {
+                continue;
+            }
             let held = match read_entry(&root.path, &path) {
                 Ok(Some((content, _))) => held_of(&content),
                 Ok(None) | Err(_) => continue,
@@ -246,4 +313,40 @@ pub fn differing(store: &Store, id: i64) -> Result<Vec<String>> {
             .extend(gone.map(|((_, path), _)| root.path.join(path).to_string_lossy().into_owned()));
     }
     Ok(paths.into_iter().collect())
+}
+
+/// The places a snapshot is about.
+struct Scope {
+    /// Folders of the skills it holds, as they were and as they are; `None` where it holds everything.
+    places: Option<Vec<way_back::Place>>,
+}
+
+impl Scope {
+    fn of(store: &Store, id: i64) -> Result<Self> {
+        if !store.snapshot(id)?.is_partial {
+            return Ok(Self { places: None });
+        }
+        let mut places = Vec::new();
+        for skill in store.snapshot_skills(id)? {
+            let facts = store.skill_facts(skill.skill_id)?;
+            places.push((skill.root_id, skill.rel_path));
+            places.push((facts.root_id, facts.rel_path));
+        }
+        Ok(Self {
+            places: Some(places),
+        })
+    }
+
+    fn holds(&self, root: i64, path: &str) -> bool {
+        let Some(places) = &self.places else {
+            return true;
+        };
+        places.iter().any(|(id, place)| {
+            let is_inside = || {
+                path.strip_prefix(place.as_str())
+                    .is_some_and(|rest| rest.starts_with('/'))
+            };
+            *id == root && (place == "." || is_inside())
+        })
+    }
 }

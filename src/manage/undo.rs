@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::draft::{Draft, movable_folder, read_tree, real_folder};
 use super::ownership::Reach;
-use super::places::{files_of, is_taken, move_skill, remove_for_good};
+use super::places::{add_move, files_of, is_taken, remove_for_good};
 use super::plan::{Effect, PartFile};
 use super::revert::{held, is, reverted, reverted_file};
 use super::step::Step;
@@ -34,7 +34,7 @@ pub(super) fn denied(code: &'static str, message: String, hint: Option<String>) 
 ///
 /// # Errors
 /// [`Error::Denied`].
-pub(super) fn check(change: &ChangeRow) -> Result<()> {
+pub(super) fn check(store: &Store, change: &ChangeRow) -> Result<()> {
     let id = change.id;
     if let Some(by) = change.undone_by {
         return Err(denied(
@@ -52,11 +52,14 @@ pub(super) fn check(change: &ChangeRow) -> Result<()> {
     }
     let is_whole = |part: &ChangePart| part.from.is_some() || part.to.is_some();
     let has_bytes = |part: &ChangePart| part.files.iter().any(|file| file.moved_from.is_none());
-    if !change
+    let is_something = change
         .parts
         .iter()
-        .any(|part| is_whole(part) || has_bytes(part))
-    {
+        .any(|part| is_whole(part) || has_bytes(part));
+    let has_states = || -> Result<bool> {
+        Ok(change.action != "external" && !store.states_changed_by(id)?.is_empty())
+    };
+    if !is_something && !has_states()? {
         return Err(denied(
             "nothing-to-undo",
             format!(
@@ -73,7 +76,7 @@ pub(super) fn check(change: &ChangeRow) -> Result<()> {
 /// # Errors
 /// [`Error::Clash`], [`Error::Denied`], [`Error::NotKept`], [`Error::Io`].
 pub(super) fn undo(mut draft: Draft, asked: &Undoing<'_>) -> Result<Draft> {
-    check(asked.change)?;
+    check(asked.store, asked.change)?;
     if let (Some(to), Some(from)) = (asked.change.snapshot, asked.change.from_snapshot) {
         return way_back::between(draft, asked.store, (to, from), Some(asked.change));
     }
@@ -85,8 +88,9 @@ pub(super) fn undo(mut draft: Draft, asked: &Undoing<'_>) -> Result<Draft> {
             .skill
             .and_then(|id| asked.facts.iter().find(|facts| facts.id == id));
         let is_gone = facts.is_some_and(|facts| facts.has_ended);
-        let is_only_named =
-            asked.change.action == "rename" && part.from.is_none() && part.to.is_none();
+        let is_only_named = matches!(asked.change.action.as_str(), "rename" | "merge")
+            && part.from.is_none()
+            && part.to.is_none();
         if let (Some(facts), true, true) = (facts, is_gone, is_only_named) {
             draft.notes.push(format!(
                 "`{}` was removed since: what named the skill there is left out",
@@ -131,17 +135,11 @@ pub(super) fn undo(mut draft: Draft, asked: &Undoing<'_>) -> Result<Draft> {
             .get(&facts.id)
             .filter(|_| is_moved || part.to.is_none())
         {
-            // A state that went on since stays.
-            if facts.state == *to && from != "missing" {
-                draft.plan.effects.push(Effect::State {
-                    skill_id: facts.id,
-                    to: from.clone(),
-                    reason: format!("change {} undone", asked.change.id),
-                });
-            }
+            state_back(&mut draft, asked, part, facts, (from, to))?;
         }
     }
-    if draft.plan.steps.is_empty() {
+    let is_state = |effect: &Effect| matches!(effect, Effect::State { .. });
+    if draft.plan.steps.is_empty() && !draft.plan.effects.iter().any(is_state) {
         return Err(denied(
             "no-change",
             format!(
@@ -152,6 +150,36 @@ pub(super) fn undo(mut draft: Draft, asked: &Undoing<'_>) -> Result<Draft> {
         ));
     }
     Ok(draft)
+}
+
+/// Puts a skill back into the state it was in. A state that went on since stays.
+fn state_back(
+    draft: &mut Draft,
+    asked: &Undoing<'_>,
+    part: &ChangePart,
+    facts: &SkillFacts,
+    (from, to): (&str, &str),
+) -> Result<()> {
+    if facts.state != to || from == "missing" {
+        return Ok(());
+    }
+    let is_only_state = part.from.is_none() && part.to.is_none() && part.files.is_empty();
+    if is_only_state {
+        draft.add_untouched(facts, title(asked), Reach::Write);
+    }
+    // Whatever had absorbed it has absorbed it again.
+    let heir = match from {
+        "archived" => asked.store.heir_before(facts.id, asked.change.id)?,
+        _ => None,
+    };
+    draft.plan.effects.push(Effect::State {
+        skill_id: facts.id,
+        to: from.to_owned(),
+        reason: format!("change {} undone", asked.change.id),
+        anchor: None,
+        heir,
+    });
+    Ok(())
 }
 
 fn title(asked: &Undoing<'_>) -> String {
@@ -329,7 +357,13 @@ fn move_back(
             after,
         });
     }
-    let number = move_skill(draft, facts, (path, from), (title(asked), reach), &rel_path)?;
+    // Putting away and bringing back say nothing about the text.
+    let number = if texts.is_empty() {
+        draft.add_untouched(facts, title(asked), reach)
+    } else {
+        draft.add_skill(facts, title(asked), reach)
+    };
+    add_move(draft, facts, number, (path, from), &rel_path)?;
     if let Some(new) = draft.plan.parts.get_mut(number) {
         new.files = texts;
     }

@@ -26,8 +26,13 @@ pub(super) fn between(
     (from, to): (i64, i64),
     undone: Option<&ChangeRow>,
 ) -> Result<Draft> {
+    let mut scope: Option<BTreeSet<i64>> = None;
     for id in [from, to] {
-        store.snapshot(id)?;
+        if store.snapshot(id)?.is_partial {
+            let skills = store.snapshot_skills(id)?;
+            let ids = skills.into_iter().map(|skill| skill.skill_id);
+            scope.get_or_insert_default().extend(ids);
+        }
     }
     draft.plan.snapshot = Some(to);
     draft.plan.from_snapshot = Some(from);
@@ -51,7 +56,18 @@ pub(super) fn between(
         }
         Ok(held)
     };
-    let (old, new) = (read(from)?, read(to)?);
+    let (mut old, mut new) = (read(from)?, read(to)?);
+    let mut skills = Skills::read(store, (from, to))?;
+    if let Some(scope) = &scope {
+        let is_ours = |(root, path): &Place| {
+            skills
+                .owner(*root, path)
+                .is_some_and(|id| scope.contains(&id))
+        };
+        old.retain(|place, _| is_ours(place));
+        new.retain(|place, _| is_ours(place));
+        skills.facts.retain(|id, _| scope.contains(id));
+    }
     // Nothing can be said about what one of them does not hold.
     let is_left_out = |place: &Place| {
         left_out.iter().any(|(root, path)| {
@@ -99,13 +115,12 @@ pub(super) fn between(
             done => done?,
         }
     }
-    let skills = Skills::read(store, (from, to))?;
     for root in roots.values() {
         draft.plan.roots.push(root.path.clone());
     }
     draft.plan.roots.retain(|root| root.is_dir());
     work.fill(&mut draft, &skills);
-    skills.effects(&mut draft, &roots);
+    skills.effects(&mut draft, store, &roots)?;
     if draft.plan.steps.is_empty() {
         return Err(Error::Denied {
             code: "no-change",
@@ -297,7 +312,12 @@ impl Skills {
     }
 
     /// What happens to the rows.
-    fn effects(&self, draft: &mut Draft, roots: &HashMap<i64, RootRow>) {
+    fn effects(
+        &self,
+        draft: &mut Draft,
+        store: &Store,
+        roots: &HashMap<i64, RootRow>,
+    ) -> Result<()> {
         let parts: HashMap<i64, usize> = draft
             .plan
             .parts
@@ -333,6 +353,8 @@ impl Skills {
                         skill_id: *id,
                         to: new.state.clone(),
                         reason: reason.clone(),
+                        anchor: None,
+                        heir: store.heir_before(*id, i64::MAX)?,
                     });
                     effects.push(Effect::ArchivedFrom {
                         skill_id: *id,
@@ -353,5 +375,6 @@ impl Skills {
         // Places are freed before others take them.
         effects.sort_by_key(|effect| !matches!(effect, Effect::End { .. }));
         draft.plan.effects.extend(effects);
+        Ok(())
     }
 }

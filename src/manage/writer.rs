@@ -149,7 +149,8 @@ impl Writer {
     }
 
     /// The settings.
-    pub(super) fn settings(&self) -> &Settings {
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
@@ -280,7 +281,7 @@ impl Writer {
     }
 
     /// Leaves alone what an interrupted change still has in hand.
-    fn check_waiting(&self, touched: &[i64]) -> Result<()> {
+    pub(super) fn check_waiting(&self, touched: &[i64]) -> Result<()> {
         let waits = |change: &&Recovered| {
             change.fate == Fate::Waits && change.skills.iter().any(|id| touched.contains(id))
         };

@@ -3,12 +3,17 @@
 //! skill may be called `deploy`. Pure: texts and paths in, places and texts out.
 
 mod header;
+pub mod jobs;
+mod lists;
+mod rehome;
 mod scan;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 pub use header::rename_declared;
+pub use lists::{Keep, dedupe};
+pub use rehome::{Inner, Rehomed, rehome, rehome_inside};
 
 /// Whose text it is: decides where a bare name counts. Paths count everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

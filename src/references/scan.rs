@@ -12,7 +12,7 @@ fn is_part(character: char) -> bool {
 }
 
 /// Characters of paths.
-fn is_path(character: char) -> bool {
+pub(super) fn is_path(character: char) -> bool {
     is_part(character) || matches!(character, '/' | '~' | '+' | '@' | '%')
 }
 
@@ -108,7 +108,7 @@ fn key_names_skills(text: &str, at: usize) -> bool {
 }
 
 /// Where the header of a SKILL.md ends, bytes; 0 without one.
-fn header_end(text: &str) -> usize {
+pub(super) fn header_end(text: &str) -> usize {
     let start = text.trim_start_matches('\u{feff}');
     if !start.starts_with("---") {
         return 0;
@@ -277,7 +277,7 @@ impl<'t> Place<'t> {
 }
 
 /// A path without `.` and `..`; nothing is asked of the disk.
-fn normal(path: &Path) -> PathBuf {
+pub(super) fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
         match part {

@@ -8,6 +8,7 @@ mod findings;
 mod header;
 mod json5;
 mod keys;
+pub mod lifecycle;
 mod name;
 mod node;
 mod quote;

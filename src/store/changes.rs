@@ -291,6 +291,23 @@ impl Store {
         query().map_err(Error::database("read transitions"))
     }
 
+    /// Returns what a skill was absorbed into when it was last archived before a change.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn heir_before(&self, skill: i64, change: i64) -> Result<Option<i64>> {
+        const SELECT: &str = "SELECT absorbed_into FROM state_transition
+            WHERE skill_id = ?1 AND to_state = 'archived' AND coalesce(change_id, 0) < ?2 ORDER BY id DESC LIMIT 1";
+        let query = || {
+            self.connection
+                .prepare_cached(SELECT)?
+                .query_row([skill, change], |row| row.get(0))
+                .optional()
+        };
+        let found: Option<Option<i64>> = query().map_err(Error::database("look up an heir"))?;
+        Ok(found.flatten())
+    }
+
     /// Returns the applied changes after `change` that touched a file of a skill.
     ///
     /// # Errors

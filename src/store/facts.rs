@@ -70,14 +70,18 @@ pub struct NameTaken {
     pub path: String,
 }
 
-const FACTS: &str = "SELECT s.id, s.root_id, r.path, r.kind, r.writable, s.rel_path, coalesce(m.name, s.rel_path), coalesce(m.file_name, 'SKILL.md'),
-      s.origin, s.state, s.pinned, s.human_edited_at, s.archived_from, s.removed_at IS NOT NULL, s.missing_since IS NOT NULL
-    FROM skill s
+/// The columns [`from_row`] reads.
+pub(super) const COLUMNS: &str = "s.id, s.root_id, r.path, r.kind, r.writable, s.rel_path, coalesce(m.name, s.rel_path), coalesce(m.file_name, 'SKILL.md'),
+      s.origin, s.state, s.pinned, s.human_edited_at, s.archived_from, s.removed_at IS NOT NULL, s.missing_since IS NOT NULL";
+/// How many they are.
+pub(super) const COLUMN_COUNT: usize = 15;
+const TABLES: &str = "FROM skill s
     JOIN skill_root r ON r.id = s.root_id
     LEFT JOIN manifest m ON m.skill_id = s.id";
-const PRESENT: &str = "s.missing_since IS NULL AND s.removed_at IS NULL AND r.removed_at IS NULL";
+pub(super) const PRESENT: &str =
+    "s.missing_since IS NULL AND s.removed_at IS NULL AND r.removed_at IS NULL";
 
-fn from_row(row: &Row<'_>) -> rusqlite::Result<SkillFacts> {
+pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<SkillFacts> {
     Ok(SkillFacts {
         id: row.get(0)?,
         root_id: row.get(1)?,
@@ -103,7 +107,7 @@ impl Store {
     /// # Errors
     /// [`Error::SkillNotFound`], [`Error::Database`].
     pub fn skill_facts(&self, id: i64) -> Result<SkillFacts> {
-        let select = format!("{FACTS} WHERE s.id = ?1");
+        let select = format!("SELECT {COLUMNS} {TABLES} WHERE s.id = ?1");
         let query = || {
             self.connection
                 .prepare_cached(&select)?
@@ -135,7 +139,8 @@ impl Store {
     }
 
     fn facts_where(&self, condition: &str) -> Result<Vec<SkillFacts>> {
-        let select = format!("{FACTS} WHERE {condition} ORDER BY r.path, s.rel_path");
+        let select =
+            format!("SELECT {COLUMNS} {TABLES} WHERE {condition} ORDER BY r.path, s.rel_path");
         let query = || {
             self.connection
                 .prepare_cached(&select)?

@@ -20,6 +20,8 @@ pub struct NewChange<'a> {
     pub actor: &'a str,
     /// The session it belongs to.
     pub session_id: Option<&'a str>,
+    /// The run of the curator it belongs to.
+    pub curator_run_id: Option<i64>,
     /// The change that it takes back.
     pub undoes: Option<i64>,
     /// The snapshot that it brings back.
@@ -67,6 +69,23 @@ pub struct NewPartFile<'a> {
     pub before: Standing<'a>,
     /// What stands there now.
     pub after: Standing<'a>,
+}
+
+/// A skill in another state, to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewTransition<'a> {
+    /// Its row.
+    pub skill_id: i64,
+    /// The state it is in.
+    pub from: &'a str,
+    /// The state it gets into.
+    pub to: &'a str,
+    /// Why.
+    pub reason: &'a str,
+    /// The moment its idle time counted from.
+    pub anchor: Option<&'a str>,
+    /// What it was absorbed into.
+    pub heir: Option<i64>,
 }
 
 /// How a change ended.
@@ -149,8 +168,8 @@ impl Tx<'_> {
     /// # Errors
     /// [`Error::Database`].
     pub fn begin_change(&self, change: &NewChange<'_>, now: Timestamp) -> Result<i64> {
-        const INSERT: &str = "INSERT INTO change (action, outcome, strategy, reason, actor, session_id, undoes, snapshot_id, from_snapshot_id, at)
-            VALUES (?1, 'pending', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+        const INSERT: &str = "INSERT INTO change (action, outcome, strategy, reason, actor, session_id, undoes, snapshot_id, from_snapshot_id, at, curator_run_id)
+            VALUES (?1, 'pending', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
         let values = params![
             change.action,
             change.strategy,
@@ -160,7 +179,8 @@ impl Tx<'_> {
             change.undoes,
             change.snapshot_id,
             change.from_snapshot_id,
-            now.to_string()
+            now.to_string(),
+            change.curator_run_id
         ];
         self.run(INSERT, values, "begin a change")?;
         Ok(self.transaction.last_insert_rowid())
@@ -292,21 +312,21 @@ impl Tx<'_> {
         &self,
         change_id: i64,
         actor: &str,
-        skill_id: i64,
-        states: (&str, &str),
-        reason: &str,
+        transition: &NewTransition<'_>,
         now: Timestamp,
     ) -> Result<()> {
-        const INSERT: &str = "INSERT INTO state_transition (skill_id, from_state, to_state, reason, actor, change_id, at)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        const INSERT: &str = "INSERT INTO state_transition (skill_id, from_state, to_state, reason, actor, change_id, at, anchor_at, absorbed_into, curator_run_id)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, (SELECT curator_run_id FROM change WHERE id = ?6))";
         let values = params![
-            skill_id,
-            states.0,
-            states.1,
-            reason,
+            transition.skill_id,
+            transition.from,
+            transition.to,
+            transition.reason,
             actor,
             change_id,
-            now.to_string()
+            now.to_string(),
+            transition.anchor,
+            transition.heir
         ];
         self.run(INSERT, values, "log a transition")
     }

@@ -64,3 +64,46 @@ impl LibraryLock {
         })
     }
 }
+
+/// The lock of a run of the curator, which may go on while the library's own lock is free.
+#[derive(Debug)]
+pub struct RunLock {
+    _file: File,
+}
+
+const RUN_FILE_NAME: &str = "curator.lock";
+
+impl RunLock {
+    /// Takes it; `None` when another run holds it. The system frees it when the process ends, however it ends.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the lock file cannot be made.
+    pub fn try_take(home: &Path) -> Result<Option<Self>> {
+        let path = home.join(RUN_FILE_NAME);
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(Error::io("open the lock", &path))?;
+        // Whoever only looks holds it for a moment.
+        for _ in 0..4 {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(Self { _file: file })),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+                Err(TryLockError::Error(error)) => return Err(Error::io("lock", path)(error)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Says whether a run holds it. Makes no file.
+    #[must_use]
+    pub fn is_held(home: &Path) -> bool {
+        let Ok(file) = File::open(home.join(RUN_FILE_NAME)) else {
+            return false;
+        };
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    }
+}

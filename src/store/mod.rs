@@ -5,6 +5,8 @@ mod changes;
 mod check;
 mod connect;
 mod create;
+mod curation;
+mod curator;
 mod dump;
 mod facts;
 mod foreign;
@@ -38,12 +40,14 @@ pub use blob::{Packed, Packer, is_intact, unpack};
 pub use changes::{ChangePart, ChangeRow, ChangedFile, Held, Wanted};
 pub use check::{CheckFinding, Repair};
 pub use create::remove_leftovers;
+pub use curation::{CurationRow, Orphan};
+pub use curator::{CuratorRun, NewCuratorRun, Pause, RunStatus};
 pub use dump::{Ids, LEDGERS, Ledger};
 pub use facts::{NameTaken, SkillFacts};
 pub use foreign::{ForeignHistory, ForeignMessage};
 pub use history::{CaptureJob, KeptFile, KeptTotals, NewFile, NewRevision};
-pub use journal::{Ending, NewChange, NewPart, NewPartFile, Standing};
-pub use lock::LibraryLock;
+pub use journal::{Ending, NewChange, NewPart, NewPartFile, NewTransition, Standing};
+pub use lock::{LibraryLock, RunLock};
 pub use lookup::{Candidate, SkillAddress};
 pub use mirror::{
     ConditionRecord, ConfigRecord, DiagnosticRecord, FileRecord, RequirementRecord, SkillRecord,
@@ -56,7 +60,7 @@ pub use query::{
 };
 pub use roots::{RootCounts, RootRow};
 pub use skills::{KnownSkill, Place};
-pub use snapshots::{SnapshotFile, SnapshotRow, SnapshotSkill};
+pub use snapshots::{Extent, SnapshotFile, SnapshotRow, SnapshotSkill};
 pub use statement::{RowSink, Value};
 pub use units::UnitRow;
 pub use usage::{

@@ -24,6 +24,17 @@ pub struct SnapshotRow {
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Whether it holds some skills only.
+    pub is_partial: bool,
+}
+
+/// What a snapshot holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// Everything below the writable roots.
+    Everything,
+    /// Some skills: going back to it leaves all others alone.
+    SomeSkills,
 }
 
 /// A file, a link or an empty folder of a snapshot.
@@ -61,6 +72,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<SnapshotRow> {
         skills: row.get(4)?,
         files: row.get(5)?,
         bytes: row.get(6)?,
+        is_partial: row.get(7)?,
     })
 }
 
@@ -70,7 +82,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub fn snapshots(&self) -> Result<Vec<SnapshotRow>> {
-        const SELECT: &str = "SELECT id, created_at, reason, actor, skill_count, file_count, bytes FROM v_snapshot ORDER BY id DESC";
+        const SELECT: &str = "SELECT id, created_at, reason, actor, skill_count, file_count, bytes, is_partial FROM v_snapshot ORDER BY id DESC";
         let query = || {
             self.connection
                 .prepare_cached(SELECT)?
@@ -85,7 +97,7 @@ impl Store {
     /// # Errors
     /// [`Error::Denied`] when there is none with this id, or it was pruned; [`Error::Database`].
     pub fn snapshot(&self, id: i64) -> Result<SnapshotRow> {
-        const SELECT: &str = "SELECT id, created_at, reason, actor, skill_count, file_count, bytes FROM v_snapshot WHERE id = ?1";
+        const SELECT: &str = "SELECT id, created_at, reason, actor, skill_count, file_count, bytes, is_partial FROM v_snapshot WHERE id = ?1";
         let query = || {
             self.connection
                 .prepare_cached(SELECT)?
@@ -157,11 +169,18 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// [`Error::Database`].
-    pub fn add_snapshot(&self, reason: &str, actor: &str, now: Timestamp) -> Result<i64> {
-        const INSERT: &str = "INSERT INTO snapshot (reason, actor, created_at) VALUES (?1, ?2, ?3)";
+    pub fn add_snapshot(
+        &self,
+        (reason, actor): (&str, &str),
+        extent: Extent,
+        now: Timestamp,
+    ) -> Result<i64> {
+        const INSERT: &str =
+            "INSERT INTO snapshot (reason, actor, created_at, is_partial) VALUES (?1, ?2, ?3, ?4)";
+        let is_partial = extent == Extent::SomeSkills;
         self.run(
             INSERT,
-            params![reason, actor, now.to_string()],
+            params![reason, actor, now.to_string(), is_partial],
             "add a snapshot",
         )?;
         Ok(self.transaction.last_insert_rowid())
@@ -186,6 +205,16 @@ impl Tx<'_> {
         const INSERT: &str = "INSERT INTO snapshot_skill (snapshot_id, skill_id, root_id, rel_path, state, archived_from)
             SELECT ?1, id, root_id, rel_path, state, archived_from FROM skill WHERE root_id = ?2 AND removed_at IS NULL AND missing_since IS NULL";
         self.run(INSERT, [id, root_id], "add skills to a snapshot")
+    }
+
+    /// Adds what is known of one skill to a snapshot.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn add_snapshot_skill(&self, id: i64, skill: i64) -> Result<()> {
+        const INSERT: &str = "INSERT INTO snapshot_skill (snapshot_id, skill_id, root_id, rel_path, state, archived_from)
+            SELECT ?1, id, root_id, rel_path, state, archived_from FROM skill WHERE id = ?2";
+        self.run(INSERT, [id, skill], "add a skill to a snapshot")
     }
 
     /// Takes what is in a snapshot out of the database; its number is never used again.

@@ -159,6 +159,7 @@ fn sync_fresh(
             fill_root(tx, &row, &mut report, now, progress)?;
         }
         tx.raise_generation()?;
+        tx.note_synced(now)?;
         Ok(report)
     });
     progress.end();
@@ -287,6 +288,7 @@ fn write(
             empty_mirror(tx, plans)?;
         }
         tx.raise_generation()?;
+        tx.note_synced(now)?;
         // Whatever came, came back or got another name may be what somebody called before.
         tx.mark_link_due()?;
         plans.iter().try_for_each(|plan| apply::vacate(tx, plan))?;

@@ -1,9 +1,11 @@
 //! The commands that change skills: what they all take, and how they tell what they did.
 
 pub(super) mod create;
+pub(super) mod crontab;
 pub(super) mod edit;
 pub(super) mod files;
 pub(super) mod marks;
+pub(super) mod merge;
 pub(super) mod patch;
 pub(super) mod places;
 pub(super) mod rename;

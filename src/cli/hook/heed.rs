@@ -120,6 +120,7 @@ fn import_file(context: &Context, client: LineClient, path: &Path) -> Result<()>
         now: context.now,
         machine: &context.config.machine,
         library: &library,
+        shared: &[],
         user_home: &context.config.user_home,
         roots: &roots,
         progress: &Silence,

@@ -9,7 +9,7 @@ use self::report::{object, tell};
 use super::output::{clean, plural};
 use super::{Context, client_folders, progress, record};
 use crate::error::{Error, Result};
-use crate::library::RootKind;
+use crate::library::{Root, RootKind};
 use crate::share::import::{self, LineClient, Options, Summary};
 use crate::store::Store;
 use crate::sync::{self, Progress, Selection};
@@ -140,12 +140,17 @@ fn import_into(
     progress: &dyn Progress,
 ) -> Result<(Summary, Vec<Linked>)> {
     let roots = client_folders(&context.config);
+    let shared = match client {
+        Client::Hermes => shared_folders(context, path)?,
+        _ => Vec::new(),
+    };
     let library = context.config.library();
     let options = Options {
         since,
         now: context.now,
         machine: &context.config.machine,
         library: &library,
+        shared: &shared,
         user_home: &context.config.user_home,
         roots: &roots,
         progress,
@@ -153,6 +158,10 @@ fn import_into(
     if client == Client::Hermes {
         let is_dry_run = home != context.config.home.value;
         sync_skills_of(context, home, path, is_dry_run, progress)?;
+        for folder in &shared {
+            let root = context.config.root(folder, RootKind::External);
+            sync_folder(context, home, root, is_dry_run, progress)?;
+        }
     }
     let mut store = record::open(home, context.now)?;
     let mut resolver = Resolver::new(&roots);
@@ -182,24 +191,51 @@ fn sync_skills_of(
     progress: &dyn Progress,
 ) -> Result<()> {
     let (_, skills) = import::skills_folder(path)?;
+    let mut root = context.config.root(&skills, RootKind::Local);
+    root.client = Some("hermes".to_owned());
+    sync_folder(context, home, root, is_dry_run, progress)
+}
+
+/// The other folders of skills that a Hermes home reads, as far as they are there and not part of the library
+/// already.
+fn shared_folders(context: &Context, path: &Path) -> Result<Vec<PathBuf>> {
+    let (home, skills) = import::skills_folder(path)?;
+    let file = home.join("config.yaml");
+    let folders = match context.config.hermes_external_dirs(&file) {
+        Ok(folders) => folders,
+        Err(why) => {
+            let words = format!("{} was not looked into: {why}", file.display());
+            context.out.warn(&clean(&words));
+            return Ok(Vec::new());
+        }
+    };
+    let is_other = |folder: &PathBuf| {
+        let is_inside = folder.starts_with(&skills) || skills.starts_with(folder);
+        folder.is_dir() && !is_inside
+    };
+    Ok(folders.into_iter().filter(is_other).collect())
+}
+
+/// Brings a folder of skills into the library.
+fn sync_folder(
+    context: &Context,
+    home: &Path,
+    mut root: Root,
+    is_dry_run: bool,
+    progress: &dyn Progress,
+) -> Result<()> {
     let known = match existing(home, context.now)? {
         Some(store) => store.roots()?,
         None => Vec::new(),
     };
-    let mut root = context.config.root(&skills, RootKind::Local);
-    match known
-        .into_iter()
-        .find(|row| root.path.starts_with(&row.path))
-    {
-        // Part of a root, or one: synced as it is known.
-        Some(row) => {
-            root.kind = RootKind::parse(&row.kind).unwrap_or(RootKind::Local);
-            root.path = row.path;
-            root.priority = row.priority;
-            root.writable = row.writable;
-            root.client = row.client;
-        }
-        None => root.client = Some("hermes".to_owned()),
+    let mut rows = known.into_iter();
+    // Part of a root, or one: synced as it is known.
+    if let Some(row) = rows.find(|row| root.path.starts_with(&row.path)) {
+        root.kind = RootKind::parse(&row.kind).unwrap_or(root.kind);
+        root.path = row.path;
+        root.priority = row.priority;
+        root.writable = row.writable;
+        root.client = row.client;
     }
     let options = sync::Options {
         rebuild: false,

@@ -13,7 +13,7 @@ mod shell_rule;
 mod sink;
 mod summary;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 use crate::library::client;
@@ -74,6 +74,8 @@ pub struct Options<'o> {
     pub machine: &'o str,
     /// What this library is called in files it wrote for others.
     pub library: &'o str,
+    /// Folders of skills that the client reads besides its own.
+    pub shared: &'o [PathBuf],
     /// The user's home: what `~` stands for in a command.
     pub user_home: &'o Path,
     /// Tells the folders a client looks into.

@@ -47,7 +47,10 @@ impl Store {
               (SELECT coalesce(sum(b.patch_count), 0) FROM usage_baseline b WHERE b.skill_id = s.id)
               + (SELECT count(*) FROM revision v JOIN change c ON c.id = v.change_id
                  WHERE v.skill_id = s.id AND c.outcome = 'applied' AND c.source IS NULL AND c.action IN ('edit', 'patch', 'write_file', 'remove_file')),
-              (SELECT coalesce(sum(iu.use_count), 0) FROM skill a JOIN skill_usage iu ON iu.skill_id = a.id WHERE a.absorbed_into = s.id),
+              (WITH RECURSIVE part (id) AS (
+                 SELECT a.id FROM skill a WHERE a.absorbed_into = s.id
+                 UNION SELECT a.id FROM part p CROSS JOIN skill a ON a.absorbed_into = p.id)
+               SELECT coalesce(sum(iu.use_count), 0) FROM part JOIN skill_usage iu ON iu.skill_id = part.id WHERE part.id <> s.id),
               u.last_use_at, u.last_view_at, u.last_file_at, u.last_failure_at
             FROM skill s LEFT JOIN skill_usage u ON u.skill_id = s.id
             WHERE s.id = ?1";

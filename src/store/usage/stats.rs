@@ -141,7 +141,10 @@ const LIVE: &str = "FROM skill s
     WHERE s.missing_since IS NULL AND s.removed_at IS NULL AND r.removed_at IS NULL AND m.parse_status <> 'unreadable' AND s.state <> 'archived'";
 /// Neither it nor what it absorbed was used.
 const UNUSED: &str = "coalesce(u.use_count, 0) = 0
-    AND NOT EXISTS (SELECT 1 FROM skill a JOIN skill_usage iu ON iu.skill_id = a.id WHERE a.absorbed_into = s.id AND iu.use_count > 0)";
+    AND NOT EXISTS (WITH RECURSIVE part (id) AS (
+        SELECT a.id FROM skill a WHERE a.absorbed_into = s.id
+        UNION SELECT a.id FROM part p CROSS JOIN skill a ON a.absorbed_into = p.id)
+      SELECT 1 FROM part JOIN skill_usage iu ON iu.skill_id = part.id WHERE iu.use_count > 0 AND part.id <> s.id)";
 /// Newest foreground activity or edit by hand; a skill that had none is as old as its row.
 const ANCHOR: &str = "coalesce(nullif(max(coalesce(u.last_use_at, ''), coalesce(u.last_view_at, ''), coalesce(u.last_file_at, ''), coalesce(s.human_edited_at, '')), ''), s.created_at)";
 

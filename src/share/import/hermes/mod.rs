@@ -16,7 +16,7 @@ use super::summary::{Summary, TakenOver, TakenRecord, Warning};
 use super::{Options, sink::Sink};
 use crate::error::{Error, Result};
 use crate::store::{Baseline, NamedSkill, RootRow, Store, Tx};
-use record::{Record, Target};
+use record::{Maker, Record, Target};
 
 /// What is known of the home while it is taken over.
 struct Home {
@@ -25,6 +25,8 @@ struct Home {
     skills_path: PathBuf,
     root: RootRow,
     skills: Vec<NamedSkill>,
+    /// Skills of the other folders it reads.
+    shared: Vec<NamedSkill>,
 }
 
 /// Why a pin is there that was taken over.
@@ -37,7 +39,7 @@ const LARGEST: u64 = 256 * 1024 * 1024;
 /// # Errors
 /// [`Error::NoHistory`], [`Error::Database`]. What cannot be read is in the summary.
 pub fn import_hermes(store: &mut Store, path: &Path, options: &Options<'_>) -> Result<Summary> {
-    let home = open_home(store, path)?;
+    let home = open_home(store, path, options.shared)?;
     let mut summary = Summary::default();
     let mut taken = TakenOver::default();
     let records = read_records(&home, options.library, &mut summary);
@@ -47,6 +49,10 @@ pub fn import_hermes(store: &mut Store, path: &Path, options: &Options<'_>) -> R
     let baselines = store.append(|tx| {
         let found = take_records(tx, &home, &records, options, &mut summary, &mut taken)?;
         take_origins(tx, &home, &found, &installs, &bundled, &mut taken)?;
+        tx.put_meta(
+            &format!("hermes.home {}", home.path.display()),
+            &home.skills_path.to_string_lossy(),
+        )?;
         for (key, value, words) in &curator {
             tx.put_meta(key, value)?;
             taken.curator = taken.curator.take().or_else(|| words.clone());
@@ -85,7 +91,7 @@ pub fn skills_folder(path: &Path) -> Result<(PathBuf, PathBuf)> {
     Err(Error::NoHistory { path })
 }
 
-fn open_home(store: &Store, path: &Path) -> Result<Home> {
+fn open_home(store: &Store, path: &Path, others: &[PathBuf]) -> Result<Home> {
     let (path, skills) = skills_folder(path)?;
     let skills = skills.canonicalize().unwrap_or(skills);
     let root = store
@@ -97,7 +103,12 @@ fn open_home(store: &Store, path: &Path) -> Result<Home> {
         })?;
     let inside = |skill: &NamedSkill| Path::new(&skill.path()).starts_with(&skills);
     let found = store.skills_of_root(&root.path.to_string_lossy())?;
+    let mut shared = Vec::new();
+    for folder in others {
+        shared.extend(store.skills_of_root(&folder.to_string_lossy())?);
+    }
     Ok(Home {
+        shared,
         path,
         skills: found.into_iter().filter(inside).collect(),
         skills_path: skills,
@@ -252,7 +263,12 @@ fn skill_of(
         };
         warn(summary, &sidecar(home), note);
     };
-    match record::target(&record.name, record.is_archived(), &home.skills) {
+    let own = record::target(&record.name, record.is_archived(), &home.skills);
+    let found = match own {
+        Target::None => record::target(&record.name, record.is_archived(), &home.shared),
+        own => own,
+    };
+    match found {
         Target::One(skill) => {
             if skill.content_hash.is_none() && skill.is_missing {
                 taken.without_folder.push(record.name.clone());
@@ -395,14 +411,13 @@ fn take_origins(
             )?;
         }
     }
-    for (record, id) in records.iter().filter(|(record, _)| record.is_agents) {
-        mark(
-            &record.name,
-            *id,
-            "agent",
-            "hermes: created_by agent in .usage.json",
-            None,
-        )?;
+    for (record, id) in records {
+        let (origin, evidence) = match record.maker {
+            Maker::Agent => ("agent", "hermes: created_by agent in .usage.json"),
+            Maker::Person => ("user", "hermes: created_by nobody in .usage.json"),
+            Maker::Unknown => continue,
+        };
+        mark(&record.name, *id, origin, evidence, None)?;
     }
     Ok(())
 }

@@ -10,8 +10,8 @@ use crate::time::Timestamp;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) name: String,
-    /// Whether Hermes' own agent made the skill.
-    pub(super) is_agents: bool,
+    /// Who made the skill.
+    pub(super) maker: Maker,
     pub(super) uses: u64,
     pub(super) views: u64,
     pub(super) patches: u64,
@@ -75,8 +75,7 @@ impl Record {
         };
         Some(Self {
             name: name.to_owned(),
-            is_agents: fields.get("created_by").is_some_and(|by| by == "agent")
-                || fields.get("agent_created") == Some(&Value::Bool(true)),
+            maker: maker(fields),
             uses: count("use_count", notes),
             views: count("view_count", notes),
             patches: count("patch_count", notes),
@@ -93,6 +92,26 @@ impl Record {
 
     pub(super) fn is_archived(&self) -> bool {
         self.state == "archived"
+    }
+}
+
+/// Who made a skill, as far as its record tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Maker {
+    /// Hermes' own agent, by itself.
+    Agent,
+    /// Nobody but the person at work: only what its agent makes by itself is marked.
+    Person,
+    /// The record does not say.
+    Unknown,
+}
+
+fn maker(fields: &serde_json::Map<String, Value>) -> Maker {
+    match fields.get("created_by") {
+        Some(by) if by == "agent" => Maker::Agent,
+        _ if fields.get("agent_created") == Some(&Value::Bool(true)) => Maker::Agent,
+        Some(Value::Null) => Maker::Person,
+        _ => Maker::Unknown,
     }
 }
 
@@ -218,9 +237,11 @@ mod tests {
 
     #[test]
     fn the_older_mark_of_an_agent_counts() {
-        assert!(read(&json!({"agent_created": true})).0.unwrap().is_agents);
-        assert!(read(&json!({"created_by": "agent"})).0.unwrap().is_agents);
-        assert!(!read(&json!({"created_by": null})).0.unwrap().is_agents);
+        let maker = |value: &Value| read(value).0.unwrap().maker;
+        assert_eq!(maker(&json!({"agent_created": true})), Maker::Agent);
+        assert_eq!(maker(&json!({"created_by": "agent"})), Maker::Agent);
+        assert_eq!(maker(&json!({"created_by": null})), Maker::Person);
+        assert_eq!(maker(&json!({})), Maker::Unknown);
         assert_eq!(read(&json!("junk")), (None, 1));
     }
 

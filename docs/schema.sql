@@ -507,6 +507,8 @@ CREATE INDEX usage_event_by_skill ON usage_event (skill_id, at);
 
 CREATE INDEX usage_event_with_cost ON usage_event (skill_id, called_name, tokens_in, tokens_out) WHERE tokens_in IS NOT NULL;
 
+CREATE INDEX walk_unit_by_skill ON walk_unit (skill_id) WHERE skill_id IS NOT NULL;
+
 CREATE TRIGGER change_is_kept BEFORE DELETE ON change
 BEGIN SELECT RAISE(ABORT, 'a change is never deleted'); END;
 

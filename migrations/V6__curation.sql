@@ -188,3 +188,6 @@ SELECT s.id,
        s.is_partial
 FROM snapshot s
 WHERE s.pruned_at IS NULL;
+
+-- A skill that gets another place takes its walked folder along: without it each move reads all of them.
+CREATE INDEX walk_unit_by_skill ON walk_unit (skill_id) WHERE skill_id IS NOT NULL;

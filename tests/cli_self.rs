@@ -380,8 +380,8 @@ fn a_folder_gets_a_manual_page_a_command() {
     skilldb-proposals.1
     skilldb-purge.1
     skilldb-record.1
-    skilldb-release.1
     skilldb-refs.1
+    skilldb-release.1
     skilldb-relink.1
     skilldb-rename.1
     skilldb-restore.1

@@ -2,6 +2,7 @@
 
 mod change;
 mod corpus;
+mod curate;
 mod format;
 mod patch;
 mod sync;
@@ -11,6 +12,7 @@ use criterion::{criterion_group, criterion_main};
 criterion_group!(
     all,
     change::benches,
+    curate::benches,
     format::benches,
     patch::benches,
     sync::benches

@@ -162,12 +162,16 @@ fn line_in(text: &str, automation: &Automation, facts: &SkillFacts) -> Option<u3
         .map(|hit| hit.line)
 }
 
-/// A skill as texts name it.
+/// A skill as texts name it: an archived one by where it lay before.
 pub(super) fn target_of(facts: &SkillFacts) -> Target {
+    let rel_path = facts.archived_from.as_ref().unwrap_or(&facts.rel_path);
     Target {
         name: facts.name.clone(),
-        folder: facts.path(),
-        rel_path: facts.rel_path.clone(),
+        folder: match rel_path.as_str() {
+            "." => facts.root.clone(),
+            path => facts.root.join(path),
+        },
+        rel_path: rel_path.clone(),
         root: facts.root.clone(),
         is_path: Path::new("/").join(&facts.name).exists(),
     }

@@ -73,9 +73,10 @@ pub fn pointing_at(store: &Store, listed: &[PathBuf], facts: &SkillFacts) -> Res
             }
         }
     }
+    let name = |place: &Pointing| place.skill.as_ref().map(|(_, name)| name.clone());
     found
         .places
-        .sort_by(|a, b| (&a.skill, &a.path, a.line).cmp(&(&b.skill, &b.path, b.line)));
+        .sort_by_cached_key(|place| (name(place), place.path.clone(), place.line));
     for automation in automations(store, listed)? {
         automation_places(&mut found, &automation, &target, shared.as_deref());
     }

@@ -54,6 +54,7 @@ pub(super) fn rename(mut draft: Draft, facts: &SkillFacts, asked: &Renaming<'_>)
     let namesake = asked.store.live_named(&facts.name, facts.id)?;
     let mut target = target_of(facts);
     target.folder.clone_from(&from);
+    target.rel_path.clone_from(&facts.rel_path);
     let search = Search {
         store: asked.store,
         pointers: vec![Pointer {

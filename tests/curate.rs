@@ -1,0 +1,597 @@
+//! Ageing through the binary: what a dry run says and leaves alone, what a run does, how it is taken back, when it
+//! waits.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "what cannot be arranged is a failed test"
+)]
+
+mod common;
+#[path = "common/dice.rs"]
+mod dice;
+#[path = "common/tree.rs"]
+mod trees;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use common::{Library, code, strings};
+use dice::Dice;
+use serde_json::{Value, json};
+use skilldb::time::Timestamp;
+use trees::tree;
+
+/// A moment so many days after the usual one.
+fn after(days: i64) -> String {
+    Timestamp::parse(common::NOW)
+        .unwrap()
+        .days_before(-days)
+        .to_string()
+}
+
+/// Runs a command so many days later; its object.
+fn at(library: &Library, days: i64, args: &[&str]) -> Value {
+    at_exit(library, days, args, 0)
+}
+
+fn at_exit(library: &Library, days: i64, args: &[&str], exit: i32) -> Value {
+    let output = library
+        .skilldb(&[args, &["--json"]].concat())
+        .env("SKILLDB_NOW", after(days))
+        .output()
+        .unwrap();
+    assert_eq!(code(&output), exit, "{args:?}\n{}", library.told(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// A skill that agents made.
+fn agents(library: &Library, name: &str) {
+    library.skill(name, "Does a thing.");
+}
+
+/// Three skills of agents in a category, one of a person, used on the first day.
+fn library() -> Library {
+    let library = Library::new();
+    for name in ["ops/old", "ops/older", "late", "mine"] {
+        agents(&library, name);
+    }
+    library.write("skills/ops/old/scripts/run.sh", b"#!/bin/sh\n");
+    fs::set_permissions(
+        library.path("skills/ops/old/scripts/run.sh"),
+        fs::Permissions::from_mode(0o755),
+    )
+    .unwrap();
+    fs::create_dir_all(library.path("skills/ops/old/assets/empty")).unwrap();
+    symlink("/nowhere/at/all", library.path("skills/ops/old/link")).unwrap();
+    library.write("skills/ops/old/data.bin", &[0, 159, 146, 150]);
+    library.sync();
+    for name in ["old", "older", "late"] {
+        library.json(&["adopt", name, "--as", "agent"]);
+        library.json(&["record", "use", name, "--event-id", name]);
+    }
+    library.json(&["adopt", "mine", "--as", "user"]);
+    library
+}
+
+/// What the rows say of every skill; when something was last touched is left out.
+fn rows(library: &Library) -> String {
+    [
+        "SELECT id, root_id, rel_path, origin, state, pinned, human_edited_at, absorbed_into, missing_since, removed_at, archived_from, archived_at FROM skill ORDER BY id",
+        "SELECT id, name, category, state, content_hash, use_count, inherited_use_count, frontmatter FROM v_skill ORDER BY id",
+        "SELECT skill_id, rel_path, kind, size, mode, link_target FROM v_file ORDER BY skill_id, rel_path",
+        "SELECT skill_id, name, parse_status FROM manifest ORDER BY skill_id",
+    ]
+    .map(|query| library.sql(query))
+    .join("\n--\n")
+}
+
+fn outcomes(planned: &Value) -> BTreeMap<String, String> {
+    let skills = planned["skills"].as_array().unwrap().iter();
+    skills
+        .map(|skill| {
+            let word = |key: &str| skill[key].as_str().unwrap().to_owned();
+            (word("name"), word("outcome"))
+        })
+        .collect()
+}
+
+fn states(library: &Library) -> BTreeMap<String, String> {
+    let rows = library.sql("SELECT name, state FROM v_skill ORDER BY name");
+    rows.lines()
+        .map(|line| line.split_once('\t').unwrap())
+        .map(|(name, state)| (name.to_owned(), state.to_owned()))
+        .collect()
+}
+
+#[test]
+fn a_dry_run_names_every_skill_and_changes_no_byte() {
+    let library = library();
+    library.write(
+        "skills/late/SKILL.md",
+        b"---\nname: late\ndescription: Changed by hand.\n---\n\n# Steps\n",
+    );
+    library.skill("newest", "Was put there by hand.");
+    // Everything but the marks by which SQLite's readers find their place in the log.
+    let everything = || {
+        let mut data = tree(&library.path("data"));
+        data.remove("skilldb.db-shm");
+        (data, tree(&library.path("skills")))
+    };
+    let before = everything();
+    let planned = at(&library, 95, &["curate", "--dry-run"]);
+    let found = outcomes(&planned);
+    let wanted = [
+        ("late", "archive"),
+        ("mine", "keep"),
+        ("old", "archive"),
+        ("older", "archive"),
+    ];
+    assert_eq!(
+        found,
+        wanted
+            .map(|(name, outcome)| (name.to_owned(), outcome.to_owned()))
+            .into()
+    );
+    assert_eq!(
+        planned["mirror"]["changed_since"], 2,
+        "{}",
+        planned["mirror"]
+    );
+    assert_eq!(planned["would_run"], false);
+    let output = library
+        .skilldb(&["curate", "--dry-run"])
+        .env("SKILLDB_NOW", after(95))
+        .output()
+        .unwrap();
+    let told = library.told(&output);
+    assert!(
+        told.contains("the files of 2 skills changed since"),
+        "{told}"
+    );
+    assert!(told.contains("mine\t95\twas made by a person"), "{told}");
+    assert!(before == everything(), "a dry run wrote something");
+}
+
+#[test]
+fn a_run_does_what_the_dry_run_said_and_leaves_alone_what_a_person_changed_meanwhile() {
+    let library = library();
+    at(
+        &library,
+        80,
+        &["record", "use", "late", "--event-id", "again"],
+    );
+    let planned = at(&library, 95, &["curate", "--dry-run"]);
+    assert_eq!(outcomes(&planned)["late"], "keep");
+    library.write(
+        "skills/ops/older/SKILL.md",
+        b"---\nname: older\ndescription: Changed by hand.\n---\n\n# Steps\n",
+    );
+    let ran = at(&library, 95, &["curate", "--force"]);
+    assert_eq!(strings(&ran["skills"], "name"), ["old"]);
+    let wanted = [
+        ("late", "active"),
+        ("mine", "active"),
+        ("old", "archived"),
+        ("older", "active"),
+    ];
+    assert_eq!(
+        states(&library),
+        wanted
+            .map(|(name, state)| (name.to_owned(), state.to_owned()))
+            .into()
+    );
+    assert!(
+        library
+            .path("skills/.archive/ops/old/scripts/run.sh")
+            .is_file()
+    );
+    let edits = library.sql(
+        "SELECT title FROM v_patch_history WHERE name = 'older' ORDER BY change_id DESC LIMIT 1",
+    );
+    assert_eq!(edits, "SKILL.md edited outside skilldb");
+    // By name, with the way back, in both forms.
+    let report = ran["report"].as_str().unwrap();
+    let page = fs::read_to_string(report).unwrap();
+    assert!(
+        page.contains("| old | used 95 d ago (archived after 90 d) | 95 |"),
+        "{page}"
+    );
+    assert!(page.contains("`skilldb undo --curator-run 1`"), "{page}");
+    assert!(page.contains("| mine | was made by a person |"), "{page}");
+    let data: Value =
+        serde_json::from_slice(&fs::read(report.replace(".md", ".json")).unwrap()).unwrap();
+    assert_eq!(data["skills"], ran["skills"]);
+    let transition = library.sql("SELECT from_state, to_state, anchor_at, actor, curator_run_id FROM v_transition WHERE name = 'old'");
+    assert_eq!(
+        transition,
+        format!("active\tarchived\t{}\tcurator\t1", common::NOW)
+    );
+}
+
+#[test]
+fn a_run_and_its_undo_are_nothing_at_all() {
+    let library = library();
+    at(
+        &library,
+        70,
+        &["record", "use", "late", "--event-id", "again"],
+    );
+    at(&library, 40, &["curate", "--force"]);
+    assert_eq!(states(&library)["old"], "stale");
+    let (files, before) = (tree(&library.path("skills")), rows(&library));
+    let ran = at(&library, 100, &["curate", "--force"]);
+    assert_eq!(ran["totals"]["archive"], 2);
+    assert_eq!(ran["totals"]["stale"], 1);
+    assert!(files != tree(&library.path("skills")) && before != rows(&library));
+    at(&library, 101, &["undo", "--curator-run", "2"]);
+    assert!(
+        files == tree(&library.path("skills")),
+        "not every file is what it was"
+    );
+    assert_eq!(before, rows(&library));
+    assert_eq!(library.json(&["doctor"])["healthy"], true);
+    // What came back is not put away again, and the undo can be undone.
+    let planned = at(&library, 102, &["curate", "--dry-run"]);
+    assert_eq!(planned["totals"]["archive"], 0);
+    at(&library, 103, &["undo", "4"]);
+}
+
+#[test]
+fn taking_a_run_back_does_not_make_the_next_one_due() {
+    let library = library();
+    at(&library, 100, &["curate", "--force"]);
+    at(&library, 101, &["undo", "--curator-run", "1"]);
+    let waits = at(&library, 104, &["curate"]);
+    assert_eq!(waits["ran"], false);
+    let status = at(&library, 104, &["curate", "status"]);
+    let closed: Vec<&Value> = status["gates"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|gate| gate["open"] == false)
+        .collect();
+    assert_eq!(closed.len(), 1);
+    assert_eq!(
+        (&closed[0]["gate"], &closed[0]["opens_at"]),
+        (&json!("interval"), &json!(after(107)))
+    );
+}
+
+#[test]
+fn what_is_restored_is_active_and_stays() {
+    let library = library();
+    at(&library, 100, &["curate", "--force"]);
+    at(&library, 101, &["restore", "old"]);
+    assert_eq!(states(&library)["old"], "active");
+    let planned = at(&library, 102, &["curate", "--dry-run"]);
+    let old = planned["skills"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|skill| skill["name"] == "old")
+        .unwrap();
+    assert_eq!(
+        (&old["outcome"], &old["anchor"], &old["idle_days"]),
+        (&json!("keep"), &json!("restored"), &json!(1))
+    );
+    assert_eq!(
+        at(&library, 191, &["curate", "--dry-run"])["totals"]["archive"],
+        1
+    );
+}
+
+#[test]
+fn the_first_run_marks_the_time_and_the_next_waits_for_the_interval_and_for_peace() {
+    let library = library();
+    assert_eq!(at(&library, 100, &["curate"])["marked"], true);
+    assert_eq!(states(&library)["old"], "active");
+    let output = library
+        .skilldb(&["curate"])
+        .env("SKILLDB_NOW", after(106))
+        .output()
+        .unwrap();
+    let told = library.told(&output);
+    assert!(told.contains("interval: every 168 h: not before"), "{told}");
+    assert_eq!(code(&output), 0);
+    // Somebody is at work, with a skill that is not even installed.
+    let working =
+        Timestamp::from_millis(Timestamp::parse(&after(107)).unwrap().millis() - 3_600_000);
+    library
+        .skilldb(&["record", "use", "unheard-of", "--event-id", "w"])
+        .env("SKILLDB_NOW", working.to_string())
+        .output()
+        .unwrap();
+    let waits = at(&library, 107, &["curate"]);
+    let closed: Vec<&Value> = waits["gates"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|gate| gate["open"] == false)
+        .collect();
+    assert_eq!(closed[0]["gate"], "idle");
+    // A review in the background is no work.
+    at(
+        &library,
+        108,
+        &[
+            "record",
+            "use",
+            "late",
+            "--actor",
+            "background_review",
+            "--event-id",
+            "b",
+        ],
+    );
+    let ran = at(&library, 108, &["curate"]);
+    assert_eq!(
+        (&ran["ran"], &ran["totals"]["archive"]),
+        (&json!(true), &json!(3))
+    );
+    assert_eq!(
+        library.sql("SELECT status FROM v_curator_run ORDER BY id"),
+        "marked\ndone"
+    );
+}
+
+#[test]
+fn a_pause_holds_until_a_person_takes_it_off() {
+    let library = library();
+    at(&library, 90, &["curate"]);
+    at(
+        &library,
+        91,
+        &["curate", "pause", "--reason", "release week"],
+    );
+    assert_eq!(at(&library, 100, &["curate"])["ran"], false);
+    let status = at(&library, 100, &["curate", "status"]);
+    assert_eq!(
+        status["gates"][1]["why"],
+        format!("paused by user since {}: release week", after(91))
+    );
+    for command in [&["curate", "resume"][..], &["curate", "--force"]] {
+        let refused = at_exit(&library, 100, &[command, &["--actor", "agent"]].concat(), 1);
+        assert_eq!(refused["error"]["code"], "only-a-person");
+    }
+    at(&library, 100, &["curate", "resume"]);
+    assert_eq!(at(&library, 100, &["curate"])["ran"], true);
+}
+
+#[test]
+fn force_says_which_gates_it_overrides() {
+    let library = library();
+    library.write("data/config.yaml", b"curator: {enabled: false}\n");
+    at(&library, 99, &["curate", "pause"]);
+    assert_eq!(at(&library, 100, &["curate"])["ran"], false);
+    let ran = at(&library, 100, &["curate", "--force"]);
+    assert_eq!(ran["forced"], json!(["enabled", "paused", "first-run"]));
+    assert_eq!(
+        library.sql("SELECT forced FROM v_curator_run"),
+        "enabled, paused, first-run"
+    );
+}
+
+#[test]
+fn the_configuration_says_how_fast_what_ages() {
+    let library = library();
+    library.write(
+        "skills/late/SKILL.md",
+        b"---\nname: late\ndescription: Does a thing.\ntags: [seasonal]\n---\n",
+    );
+    library.sync();
+    library.json(&["release", "late"]);
+    library.write(
+        "data/config.yaml",
+        b"curator:\n  stale_after_days: 10\n  archive_after_days: 20\n  categories:\n    ops: {archive_after_days: 365}\n  tags:\n    seasonal: {stale_after_days: never, archive_after_days: never}\n",
+    );
+    let found = outcomes(&at(&library, 30, &["curate", "--dry-run"]));
+    assert_eq!(
+        (found["old"].as_str(), found["late"].as_str()),
+        ("stale", "keep")
+    );
+    for (config, words) in [
+        ("curator: {stale_after_days: 0}", "stale_after_days is 0"),
+        ("curator: {archive_after_days: -1}", "config.yaml:1"),
+        ("curator: {stale_after_days: soon}", "is `soon`"),
+        (
+            "curator: {archive_after_days: 5}",
+            "smaller than stale_after_days (30)",
+        ),
+        ("curator: {interval_hours: 0}", "interval_hours is 0"),
+        ("curator: {stale_days: 5}", "stale_days"),
+    ] {
+        library.write("data/config.yaml", config.as_bytes());
+        let output = library.skilldb(&["curate", "--dry-run"]).output().unwrap();
+        let told = library.told(&output);
+        assert!(
+            code(&output) == 2 && told.contains(words),
+            "{config}\n{told}"
+        );
+    }
+}
+
+#[test]
+fn what_automations_name_is_kept_and_what_cannot_be_read_keeps_everything() {
+    let library = library();
+    library.write("nightly.sh", b"agent run /old --quiet\n");
+    library.write("data/config.yaml", b"automations: [../nightly.sh]\n");
+    let planned = at(&library, 100, &["curate", "--dry-run"]);
+    assert_eq!(outcomes(&planned)["old"], "keep");
+    let why = planned["skills"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|skill| skill["name"] == "old")
+        .unwrap();
+    assert!(
+        why["reason"].as_str().unwrap().contains("nightly.sh:1"),
+        "{why}"
+    );
+    assert_eq!(outcomes(&planned)["older"], "archive");
+    library.write("nightly.sh", &[0xff, 0xfe, 0x00]);
+    let planned = at(&library, 100, &["curate", "--dry-run"]);
+    assert_eq!(planned["totals"]["archive"], 0);
+    assert!(
+        planned["notices"][0]
+            .as_str()
+            .unwrap()
+            .contains("not UTF-8"),
+        "{planned}"
+    );
+}
+
+#[test]
+fn a_policy_that_asks_makes_proposals() {
+    let library = library();
+    library.write(
+        "data/config.yaml",
+        b"write_policy: {curator: {archive: ask}}\n",
+    );
+    let planned = at(&library, 100, &["curate", "--dry-run"]);
+    assert_eq!(planned["totals"]["ask"], 3);
+    let ran = at(&library, 100, &["curate", "--force"]);
+    assert_eq!(ran["proposals"].as_array().unwrap().len(), 3);
+    assert_eq!(states(&library)["old"], "active");
+    at(&library, 100, &["proposals", "approve", "1"]);
+    assert!(states(&library).values().any(|state| state == "archived"));
+}
+
+#[test]
+fn a_snapshot_of_some_skills_leaves_all_others_alone() {
+    let library = library();
+    at(
+        &library,
+        70,
+        &["record", "use", "late", "--event-id", "again"],
+    );
+    let ran = at(&library, 95, &["curate", "--force"]);
+    let snapshot = ran["snapshot"].to_string();
+    assert_eq!(
+        library.sql("SELECT is_partial, skill_count FROM v_snapshot"),
+        "1\t2"
+    );
+    library.skill("newer", "Came later.");
+    library.json(&["sync"]);
+    let late = tree(&library.path("skills/late"));
+    for number in ["99", "../../etc"] {
+        let exit = if number == "99" { 1 } else { 2 };
+        let refused = library.json_exit(&["snapshot", "restore", number, "--yes"], exit);
+        assert!(exit == 2 || refused["error"]["code"] == "snapshot-not-found");
+    }
+    at(&library, 96, &["snapshot", "restore", &snapshot, "--yes"]);
+    assert_eq!(states(&library)["old"], "active");
+    assert!(library.path("skills/ops/old/scripts/run.sh").is_file());
+    assert!(library.path("skills/newer/SKILL.md").is_file());
+    assert!(late == tree(&library.path("skills/late")));
+    assert_eq!(library.json(&["doctor"])["healthy"], true);
+}
+
+#[test]
+fn several_curators_at_once_do_it_once() {
+    let library = library();
+    let children: Vec<_> = (0..6)
+        .map(|_| {
+            let mut process = library.process(&["curate", "--force", "--json"]);
+            process.env("SKILLDB_NOW", after(100)).spawn().unwrap()
+        })
+        .collect();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(code(&output), 0, "{}", library.told(&output));
+    }
+    let archived = "SELECT count(*), count(DISTINCT skill_id) FROM state_transition WHERE to_state = 'archived'";
+    assert_eq!(library.sql(archived), "3\t3");
+    assert_eq!(
+        library.sql("SELECT count(*) FROM change WHERE curator_run_id IS NOT NULL"),
+        "1"
+    );
+    assert_eq!(
+        library.sql("SELECT count(*) FROM curator_run WHERE status = 'running'"),
+        "0"
+    );
+}
+
+#[test]
+fn what_is_archived_leaves_the_list_and_is_told_on_request() {
+    let library = library();
+    at(&library, 100, &["curate", "--force"]);
+    assert_eq!(library.listed(&[]), ["mine"]);
+    assert_eq!(library.listed(&["--archived"]).len(), 3);
+    assert_eq!(
+        code(&library.skilldb(&["curate", "report"]).output().unwrap()),
+        0
+    );
+    let report = library.json(&["curate", "report", "1"]);
+    assert_eq!(report["skills"].as_array().unwrap().len(), 3);
+    assert_eq!(
+        library.json_exit(&["curate", "report", "9"], 1)["error"]["code"],
+        "run-not-found"
+    );
+}
+
+/// Histories and clocks by dice: what a run plans it does, nothing that is protected is touched, and taken back
+/// nothing has happened.
+#[test]
+fn random_histories_are_planned_done_and_taken_back() {
+    for seed in 0..6 {
+        let mut dice = Dice(seed);
+        let library = Library::new();
+        let names: Vec<String> = (0..12)
+            .map(|number| format!("c{}/s{number}", number % 3))
+            .collect();
+        for name in &names {
+            agents(&library, name);
+        }
+        library.sync();
+        let mut protected = Vec::new();
+        for name in &names {
+            let origin = if dice.roll(4) == 0 { "user" } else { "agent" };
+            at(&library, 0, &["adopt", name, "--as", origin]);
+            if dice.roll(5) == 0 {
+                at(&library, 0, &["pin", name]);
+            }
+            for event in 0..dice.roll(3) {
+                let day = i64::try_from(dice.roll(150)).unwrap();
+                let id = format!("{name}{event}");
+                at(&library, day, &["record", "use", name, "--event-id", &id]);
+            }
+            let short = name.rsplit('/').next().unwrap().to_owned();
+            let pinned = library.sql(&format!(
+                "SELECT pinned FROM v_skill WHERE name = '{short}'"
+            ));
+            if origin == "user" || pinned == "1" {
+                protected.push(short);
+            }
+        }
+        let day = 40 + i64::try_from(dice.roll(120)).unwrap();
+        let planned = at(&library, day, &["curate", "--dry-run"]);
+        assert_eq!(
+            planned,
+            at(&library, day, &["curate", "--dry-run"]),
+            "seed {seed}"
+        );
+        let found = outcomes(&planned);
+        assert!(
+            protected.iter().all(|name| found[name] == "keep"),
+            "seed {seed}"
+        );
+        let (files, before) = (tree(&library.path("skills")), rows(&library));
+        let ran = at(&library, day, &["curate", "--force"]);
+        let done: BTreeMap<String, String> = outcomes(&ran);
+        let wanted: BTreeMap<String, String> = found
+            .into_iter()
+            .filter(|(_, outcome)| outcome != "keep")
+            .collect();
+        assert_eq!(done, wanted, "seed {seed}");
+        if wanted.is_empty() {
+            continue;
+        }
+        at(&library, day + 1, &["undo", "--curator-run", "1"]);
+        assert!(
+            files == tree(&library.path("skills")),
+            "seed {seed}: not every file is what it was"
+        );
+        assert_eq!(before, rows(&library), "seed {seed}");
+    }
+}

@@ -1,7 +1,10 @@
 # One command a line; whatever needs more lives in the program or the tests.
 .PHONY: build test lint crash demo bench bench-compare schema clean
 
-DEMO = cargo run --quiet --locked -- --home target/demo
+# A fixed moment: what is printed is the same everywhere.
+DEMO_NOW = SKILLDB_NOW=2026-05-30T12:00:00.000Z
+DEMO_RUN = cargo run --quiet --locked -- --home target/demo
+DEMO = $(DEMO_NOW) $(DEMO_RUN)
 
 build:
 	cargo build --locked
@@ -26,11 +29,15 @@ demo:
 	$(DEMO) list
 	$(DEMO) show release-notes
 	$(DEMO) import claude-code fixtures/history
-	SKILLDB_NOW=2026-05-30T12:00:00.000Z $(DEMO) stats
+	$(DEMO) stats
 	$(DEMO) patch rollback --old 'Takes an' --new 'Moves an'
 	$(DEMO) diff rollback
 	$(DEMO) undo
 	$(DEMO) log
+	$(DEMO) adopt changelog --as agent
+	SKILLDB_NOW=2026-08-30T12:00:00.000Z $(DEMO_RUN) curate --dry-run
+	$(DEMO) merge changelog --into release-notes --reference
+	$(DEMO) refs changelog
 	$(DEMO) sql "SELECT name, count(*) AS copies, group_concat(rel_path, ', ') AS places FROM v_skill GROUP BY name ORDER BY copies DESC, name LIMIT 3" --format table
 
 bench:

@@ -18,6 +18,7 @@ use std::sync::Mutex;
 
 use common::Library;
 use skilldb::Error;
+use skilldb::curate::{self, Asked, Periods, Ran, gates};
 use skilldb::manage::{Bytes, Outcome, Policy, Request, Settings, Who, Writer};
 use skilldb::stop::{Durable, on_durable};
 use skilldb::store::Actor;
@@ -40,12 +41,8 @@ fn library() -> Library {
     library
 }
 
-/// Makes a change while somebody does something as soon as the new bytes lie aside.
-fn meanwhile(
-    library: &Library,
-    request: &Request,
-    act: impl FnOnce() + Send + 'static,
-) -> Result<Outcome, Error> {
+/// The library, opened to change it.
+fn writer(library: &Library) -> Writer {
     let settings = Settings {
         home: library.path("data"),
         roots: Vec::new(),
@@ -56,12 +53,21 @@ fn meanwhile(
         is_rehearsal: false,
         now: Timestamp::parse(common::NOW).unwrap(),
     };
+    Writer::open(settings, &Silence).unwrap()
+}
+
+/// Makes a change while somebody does something as soon as the new bytes lie aside.
+fn meanwhile(
+    library: &Library,
+    request: &Request,
+    act: impl FnOnce() + Send + 'static,
+) -> Result<Outcome, Error> {
     let who = Who {
         actor: Actor::User,
         session: None,
         reason: None,
     };
-    let mut writer = Writer::open(settings, &Silence).unwrap();
+    let mut writer = writer(library);
     let mut act = Some(act);
     on_durable(Some(Box::new(move |durable| {
         if matches!(durable, Durable::File(..))
@@ -215,4 +221,99 @@ fn a_file_removed_in_the_very_moment_stays_removed() {
     });
     assert_conflict(&library, result);
     assert!(!file.exists());
+}
+
+/// A run of the curator on a library in which `notes` is due, while somebody does something as soon as the plan is in
+/// the journal.
+fn aged_meanwhile(library: &Library, act: impl FnOnce() + Send + 'static) -> Result<Ran, Error> {
+    library.json(&["adopt", "notes", "--as", "agent"]);
+    library.json(&[
+        "record",
+        "use",
+        "notes",
+        "--event-id",
+        "a",
+        "--at",
+        "2025-01-01T00:00:00.000Z",
+    ]);
+    let settings = curate::Settings {
+        gates: gates::Settings {
+            enabled: true,
+            interval_hours: 168,
+            min_idle_hours: 2.0,
+        },
+        periods: Periods::default(),
+        automations: Vec::new(),
+        policy: Policy::default(),
+    };
+    let asked = Asked {
+        who: Who {
+            actor: Actor::User,
+            session: None,
+            reason: None,
+        },
+        is_forced: true,
+        is_running: false,
+    };
+    let mut writer = writer(library);
+    let mut act = Some(act);
+    on_durable(Some(Box::new(move |durable| {
+        if matches!(durable, Durable::Database(..))
+            && let Some(act) = act.take()
+        {
+            act();
+        }
+    })));
+    let result = curate::run(&mut writer, &settings, &asked, &Silence);
+    on_durable(None);
+    result
+}
+
+#[test]
+fn an_edit_in_the_moment_of_a_run_goes_into_the_archive_and_is_a_persons() {
+    let _one = ONE
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let library = library();
+    let path = library.path("skills/notes/SKILL.md");
+    let edited = b"---\nname: notes\ndescription: Keeps notes.\n---\nWritten in that moment.\n";
+    aged_meanwhile(&library, move || put(&path, edited)).unwrap();
+    let archived = library.path("skills/.archive/notes/SKILL.md");
+    assert_eq!(fs::read(archived).unwrap(), edited);
+    library.json(&["sync"]);
+    let titles = library.sql(
+        "SELECT title FROM v_patch_history WHERE name = 'notes' ORDER BY change_id DESC LIMIT 1",
+    );
+    assert_eq!(titles, "SKILL.md edited outside skilldb");
+    assert_eq!(
+        library.sql("SELECT human_edited_at IS NOT NULL FROM skill"),
+        "1"
+    );
+}
+
+#[test]
+fn a_folder_that_is_put_in_the_place_of_a_skill_stops_a_run_and_stays() {
+    let _one = ONE
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let library = library();
+    let (skills, kept) = (library.path("skills"), library.path("elsewhere"));
+    let error = aged_meanwhile(&library, move || {
+        fs::rename(skills.join("notes"), kept).unwrap();
+        fs::create_dir(skills.join("notes")).unwrap();
+        put(
+            &skills.join("notes/SKILL.md"),
+            b"---\nname: notes\ndescription: Another.\n---\n",
+        );
+    })
+    .unwrap_err();
+    assert_eq!(error.code(), "conflict", "{error}");
+    assert!(library.path("elsewhere/SKILL.md").is_file());
+    let text = fs::read_to_string(library.path("skills/notes/SKILL.md")).unwrap();
+    assert!(text.contains("Another"), "{text}");
+    assert_eq!(library.sql("SELECT state FROM skill"), "active");
+    assert_eq!(
+        library.sql("SELECT status, problem IS NOT NULL FROM v_curator_run"),
+        "failed\t1"
+    );
 }

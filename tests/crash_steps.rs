@@ -25,7 +25,33 @@ struct Story {
     by_reader: bool,
 }
 
-const STORIES: [Story; 11] = [
+/// Two skills of agents: one idle for long, one for longer.
+const IDLE: &[&[&str]] = &[
+    &["adopt", "deploy", "--as", "agent"],
+    &["adopt", "notes", "--as", "agent"],
+    &[
+        "record",
+        "use",
+        "deploy",
+        "--event-id",
+        "a",
+        "--at",
+        "2025-06-01T00:00:00.000Z",
+    ],
+    &[
+        "record",
+        "use",
+        "notes",
+        "--event-id",
+        "b",
+        "--at",
+        "2025-11-20T00:00:00.000Z",
+    ],
+];
+/// The same after a run of the curator.
+const AGED: &[&[&str]] = &[IDLE[0], IDLE[1], IDLE[2], IDLE[3], &["curate", "--force"]];
+
+const STORIES: [Story; 14] = [
     Story {
         name: "create",
         given: &[],
@@ -99,6 +125,24 @@ const STORIES: [Story; 11] = [
         name: "delete for good",
         given: &[],
         change: &["delete", "deploy", "--forever", "--yes"],
+        by_reader: true,
+    },
+    Story {
+        name: "merge",
+        given: &[],
+        change: &["merge", "deploy", "--into", "notes"],
+        by_reader: true,
+    },
+    Story {
+        name: "curate",
+        given: IDLE,
+        change: &["curate", "--force"],
+        by_reader: false,
+    },
+    Story {
+        name: "undo of a run of the curator",
+        given: AGED,
+        change: &["undo", "--curator-run", "1"],
         by_reader: true,
     },
     Story {
@@ -198,6 +242,9 @@ fn check(library: &Library, story: &Story, step: u64, before: &Tree, after: &Tre
     } else {
         assert_ne!(outcome, "pending", "{place}");
     }
+    if story.name == "curate" {
+        booked(library, &place, is_after);
+    }
     let sync = library.json(&["sync", "skills"]);
     for kind in ["added", "changed", "moved", "missing", "back"] {
         assert_eq!(
@@ -209,6 +256,35 @@ fn check(library: &Library, story: &Story, step: u64, before: &Tree, after: &Tre
     let doctor = library.skilldb(&["doctor"]).output().unwrap();
     assert_eq!(code(&doctor), 0, "{place}: {}", library.told(&doctor));
     is_after
+}
+
+/// A run of the curator counts when it was done, and only then; the next one closes what was cut short and writes the
+/// report that is missing.
+fn booked(library: &Library, place: &str, is_after: bool) {
+    let done = library.sql("SELECT count(*) FROM v_curator_run WHERE status = 'done'");
+    assert_eq!(done, if is_after { "1" } else { "0" }, "{place}");
+    let states = library.sql("SELECT state FROM v_skill ORDER BY name");
+    assert_eq!(
+        states,
+        if is_after {
+            "archived\nstale"
+        } else {
+            "active\nactive"
+        },
+        "{place}"
+    );
+    library.json(&["curate", "pause"]);
+    library.json(&["curate", "resume"]);
+    for path in library
+        .sql("SELECT coalesce(report_path, '-') FROM v_curator_run WHERE status = 'done'")
+        .lines()
+    {
+        let is_there = |ending: &str| std::path::Path::new(&format!("{path}.{ending}")).is_file();
+        assert!(
+            is_there("md") && is_there("json"),
+            "{place}: no report at {path}"
+        );
+    }
 }
 
 #[test]

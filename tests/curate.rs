@@ -530,6 +530,51 @@ fn what_is_archived_leaves_the_list_and_is_told_on_request() {
     );
 }
 
+/// Killed at moments chosen by dice: the next command finds the library as it was before or as it was to be.
+#[test]
+fn a_run_that_is_killed_at_any_moment_is_whole_or_not_there() {
+    let library = library();
+    let (before, mut dice) = (tree(&library.path("skills")), Dice(7));
+    at(&library, 100, &["curate", "--force"]);
+    let after_run = tree(&library.path("skills"));
+    at(&library, 100, &["undo", "--curator-run", "1"]);
+    let (mut whole, mut rounds) = (0, 0);
+    while rounds < 16 {
+        rounds += 1;
+        // Long after what was taken back.
+        let day = 200 + 100 * rounds;
+        let mut process = library.process(&["curate", "--force"]);
+        let mut child = process.env("SKILLDB_NOW", after(day)).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_micros(dice.roll(25_000)));
+        let _ = child.kill();
+        child.wait().unwrap();
+        let last = at(&library, day, &["list"]);
+        assert!(last["skills"].is_array());
+        let found = tree(&library.path("skills"));
+        assert!(
+            found == before || found == after_run,
+            "round {rounds}: {:?}",
+            found.keys()
+        );
+        assert_eq!(library.sql("SELECT count(*) FROM journal"), "0");
+        let state = if found == before {
+            "active"
+        } else {
+            "archived"
+        };
+        assert_eq!(states(&library)["old"], state, "round {rounds}");
+        at(&library, day, &["curate", "pause"]);
+        at(&library, day, &["curate", "resume"]);
+        if found == after_run {
+            whole += 1;
+            let run = library.sql("SELECT max(id) FROM v_curator_run WHERE status = 'done'");
+            at(&library, day, &["undo", "--curator-run", &run]);
+        }
+    }
+    println!("{rounds} kills, {whole} runs were whole");
+    assert_eq!(library.json(&["doctor"])["healthy"], true);
+}
+
 /// Histories and clocks by dice: what a run plans it does, nothing that is protected is touched, and taken back
 /// nothing has happened.
 #[test]

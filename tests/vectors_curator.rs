@@ -12,6 +12,7 @@ mod common;
 mod vectors;
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -64,7 +65,7 @@ impl Home {
         );
         for key in ["stale_after_days", "archive_after_days"] {
             if let Some(value) = config.get(key) {
-                lines.push_str(&format!("  {key}: {value}\n"));
+                writeln!(lines, "  {key}: {value}").unwrap();
             }
         }
         library.write("data/config.yaml", lines.as_bytes());

@@ -47,7 +47,7 @@ impl Library {
         };
         let selection = Selection::Named(&roots);
         sync(&home, selection, options, now(), (&Silence, &|_| Ok(()))).expect("it syncs");
-        let database = Connection::open(home.join("skilldb.db")).expect("it opens");
+        let database = open(&home);
         database
             .execute_batch(&format!(
                 "UPDATE skill SET origin = 'agent', created_at = '2025-06-01T12:00:00.000Z';
@@ -66,7 +66,7 @@ impl Library {
 
     /// Makes so many skills look as if nobody had ever used them.
     fn forget(&self, due: usize) {
-        let database = Connection::open(self.home.join("skilldb.db")).expect("it opens");
+        let database = open(&self.home);
         database
             .execute_batch(&format!("DELETE FROM skill_usage WHERE skill_id <= {due}"))
             .expect("forgotten");
@@ -120,6 +120,14 @@ impl Library {
             .expect("an undo");
         took
     }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "rows that no command would make so many of"
+)]
+fn open(home: &Path) -> Connection {
+    Connection::open(home.join("skilldb.db")).expect("it opens")
 }
 
 fn now() -> Timestamp {

@@ -74,6 +74,8 @@ pub struct Decision {
     pub name: String,
     /// Its folder.
     pub path: PathBuf,
+    /// The same relative to its root.
+    pub rel_path: String,
     /// The state it is in.
     pub state: State,
     /// What becomes of it.

@@ -158,6 +158,7 @@ fn decide_one(row: CurationRow, rules: Rules<'_>, limit: &str) -> Decision {
         skill: row.facts.id,
         path: row.facts.path(),
         name: row.facts.name,
+        rel_path: row.facts.rel_path,
         state,
         outcome,
         reason,

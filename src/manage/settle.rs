@@ -189,8 +189,12 @@ fn mirror(
     (seen, born): (&Seen, Option<&(String, String)>),
     now: Timestamp,
 ) -> Result<()> {
+    let mut is_edited = differs(part, seen);
     let skill_id = match (part.skill_id, born) {
         (Some(skill_id), _) => {
+            // A skill that only moves says what it said, unless somebody wrote into it just before.
+            let is_only_moved = part.to.is_some() && part.from.is_some() && part.files.is_empty();
+            is_edited |= is_only_moved && tx.tree_hash_of(skill_id)?.as_deref() != seen.tree_hash();
             sync::mirror(tx, root, seen, skill_id)?;
             skill_id
         }
@@ -218,7 +222,7 @@ fn mirror(
         }
     }
     // Somebody was at it in the very moment: the difference is theirs, and the next sync keeps it.
-    if differs(part, seen) {
+    if is_edited {
         tx.mark_edited_by_hand(skill_id, now)?;
         tx.queue_capture(skill_id)?;
     }

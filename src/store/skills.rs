@@ -270,6 +270,19 @@ impl Tx<'_> {
         )
     }
 
+    /// Returns the hash over all of a skill, as the mirror has it.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub fn tree_hash_of(&self, id: i64) -> Result<Option<String>> {
+        const SELECT: &str = "SELECT tree_hash FROM manifest WHERE skill_id = ?1";
+        self.transaction
+            .query_row(SELECT, [id], |row| row.get(0))
+            .optional()
+            .map(Option::flatten)
+            .map_err(Error::database("look up a skill"))
+    }
+
     /// Returns the state of a skill.
     ///
     /// # Errors

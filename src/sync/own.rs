@@ -47,6 +47,12 @@ impl Seen {
     pub fn content_hash(&self) -> Option<&str> {
         self.0.facts().map(|facts| facts.content_hash.as_str())
     }
+
+    /// Hash over all of it, as the mirror has it; `None` when its skill file cannot be read.
+    #[must_use]
+    pub fn tree_hash(&self) -> Option<&str> {
+        self.0.facts().map(|facts| facts.tree_hash.as_str())
+    }
 }
 
 /// Looks at one skill's folder. `None` when no skill lies there.

@@ -1,5 +1,7 @@
 //! What the curator would do and did, in words and as data.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 
 use super::super::output::{Style, clean, fit, one_line, plural};
@@ -100,12 +102,19 @@ fn tell_group(context: &mut Context, outcome: Outcome, group: &[&Decision]) -> R
         .out
         .paint(Style::Bold, &format!("{title} ({})", group.len()));
     context.out.line(&title)?;
-    let longest = group
-        .iter()
-        .map(|decision| decision.name.chars().count())
-        .max();
-    let name_width = longest.unwrap_or(0).clamp(4, 32);
+    // Where a name stands twice, the path says which is which.
+    let mut copies: HashMap<&str, usize> = HashMap::new();
     for decision in group {
+        *copies.entry(&decision.name).or_default() += 1;
+    }
+    let label = |decision: &Decision| match copies.get(decision.name.as_str()) {
+        Some(2..) => one_line(&format!("{} ({})", decision.name, decision.rel_path)),
+        _ => one_line(&decision.name),
+    };
+    let labels: Vec<String> = group.iter().map(|decision| label(decision)).collect();
+    let longest = labels.iter().map(|label| label.chars().count()).max();
+    let name_width = longest.unwrap_or(0).clamp(4, 32);
+    for (decision, label) in group.iter().zip(&labels) {
         let idle = decision
             .idle_days
             .map_or(String::new(), |days| format!("{days} d"));
@@ -118,7 +127,7 @@ fn tell_group(context: &mut Context, outcome: Outcome, group: &[&Decision]) -> R
         }
         let line = format!(
             "  {}  {idle:>6}  {}",
-            padded(&one_line(&decision.name), name_width),
+            padded(label, name_width),
             fit(&why, room)
         );
         context.out.line(line.trim_end())?;

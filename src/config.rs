@@ -258,7 +258,7 @@ impl Config {
         if trust == Trust::Own {
             self.add_policy(path, file.write_policy)?;
             if let Some(curator) = file.curator {
-                self.add_curator(path, curator)?;
+                self.add_curator((path, &text), curator)?;
             }
             for automation in file.automations {
                 let value = folder.join(self.expand(&automation));

@@ -392,7 +392,14 @@ fn the_configuration_says_how_fast_what_ages() {
     );
     for (config, words) in [
         ("curator: {stale_after_days: 0}", "stale_after_days is 0"),
-        ("curator: {archive_after_days: -1}", "config.yaml:1"),
+        (
+            "curator: {archive_after_days: -1}",
+            "config.yaml:1: curator: archive_after_days is -1",
+        ),
+        (
+            "# x\ncurator:\n  tags:\n    a: {stale_after_days: 0}\n",
+            "config.yaml:4: curator: tags.a: stale_after_days is 0",
+        ),
         ("curator: {stale_after_days: soon}", "is `soon`"),
         (
             "curator: {archive_after_days: 5}",

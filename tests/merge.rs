@@ -337,3 +337,15 @@ fn a_rename_rewrites_the_jobs_of_a_home_by_their_structure() {
         "{told}"
     );
 }
+
+#[test]
+fn what_still_names_a_skill_that_is_put_away_is_said() {
+    let library = library();
+    let told = library.run(&["archive", "lint-js"]);
+    assert!(
+        told.contains("Still named in 9 places: `skilldb refs lint-js` lists"),
+        "{told}"
+    );
+    let told = library.run(&["archive", "other"]);
+    assert!(told.contains("Still named in 2 places"), "{told}");
+}

@@ -60,16 +60,21 @@ impl Config {
     ///
     /// # Errors
     /// [`Error::Config`] for a period that makes no sense.
-    pub(super) fn add_curator(&mut self, path: &Path, file: FileCurator) -> Result<()> {
+    pub(super) fn add_curator(
+        &mut self,
+        (path, text): (&Path, &str),
+        file: FileCurator,
+    ) -> Result<()> {
         let origin = Origin::File(path.to_path_buf());
-        let wrong = |message: String, hint: &str| Error::Config {
+        let wrong = |place: &[&str], message: String, hint: &str| Error::Config {
             path: Some(path.to_path_buf()),
-            line: None,
+            line: line_of(text, place),
             message: format!("curator: {message}"),
             hint: Some(hint.to_owned()),
         };
         if file.interval_hours == Some(0) {
             return Err(wrong(
+                &["interval_hours"],
                 "interval_hours is 0".to_owned(),
                 "at least 1; `enabled: false` switches the curator off",
             ));
@@ -79,6 +84,7 @@ impl Config {
             .filter(|hours| !(0.0..=8_760.0).contains(hours))
         {
             return Err(wrong(
+                &["min_idle_hours"],
                 format!("min_idle_hours is {hours}"),
                 "a number of hours from 0 to 8760",
             ));
@@ -102,14 +108,14 @@ impl Config {
             archive_after_days: file.archive_after_days,
         };
         let is_said = own.stale_after_days.is_some() || own.archive_after_days.is_some();
-        let ageing = ageing(&own, Ageing::default(), "", &wrong)?;
+        let ageing = ageing(&own, Ageing::default(), &[], &wrong)?;
         put(&mut curator.ageing, is_said.then_some(ageing), &origin);
         for (kind, periods, list) in [
             ("categories", file.categories, &mut curator.categories),
             ("tags", file.tags, &mut curator.tags),
         ] {
             for (name, periods) in periods {
-                let place = format!("{kind}.{name}: ");
+                let place = [kind, name.as_str()];
                 let ageing = self::ageing(&periods, curator.ageing.value, &place, &wrong)?;
                 list.push(Setting {
                     value: (name.trim_matches('/').to_owned(), ageing),
@@ -121,24 +127,35 @@ impl Config {
     }
 }
 
+/// Makes an error: the keys that lead to its place, what is wrong, what would be right.
+type Wrong<'a> = &'a dyn Fn(&[&str], String, &str) -> Error;
+
 fn ageing(
     periods: &FilePeriods,
     otherwise: Ageing,
-    place: &str,
-    wrong: &dyn Fn(String, &str) -> Error,
+    place: &[&str],
+    wrong: Wrong<'_>,
 ) -> Result<Ageing> {
-    let days = |period: &Option<Period>, key: &str, otherwise: Option<u32>| match period {
-        None => Ok(otherwise),
-        Some(Period::Days(days)) if (1..=LONGEST).contains(days) => Ok(Some(*days)),
-        Some(Period::Word(word)) if word == "never" => Ok(None),
-        Some(Period::Days(days)) => Err(wrong(
-            format!("{place}{key} is {days}"),
-            "a number of days from 1 to 365000, or `never`",
-        )),
-        Some(Period::Word(word)) => Err(wrong(
-            format!("{place}{key} is `{word}`"),
-            "a number of days from 1 to 365000, or `never`",
-        )),
+    let prefix = if place.is_empty() {
+        String::new()
+    } else {
+        format!("{}: ", place.join("."))
+    };
+    let days = |period: &Option<Period>, key: &str, otherwise: Option<u32>| {
+        let found = match period {
+            None => return Ok(otherwise),
+            Some(Period::Word(word)) if word == "never" => return Ok(None),
+            Some(Period::Word(word)) => format!("`{word}`"),
+            Some(Period::Days(days)) => match u32::try_from(*days) {
+                Ok(days) if (1..=LONGEST).contains(&days) => return Ok(Some(days)),
+                _ => days.to_string(),
+            },
+        };
+        Err(wrong(
+            &[place, &[key]].concat(),
+            format!("{prefix}{key} is {found}"),
+            "a whole number of days from 1 to 365000, or `never`",
+        ))
     };
     let stale_after = days(
         &periods.stale_after_days,
@@ -153,9 +170,15 @@ fn ageing(
     if let (Some(archive), Some(stale)) = (archive_after, stale_after)
         && archive < stale
     {
+        let said = if periods.archive_after_days.is_some() {
+            "archive_after_days"
+        } else {
+            "stale_after_days"
+        };
         return Err(wrong(
+            &[place, &[said]].concat(),
             format!(
-                "{place}archive_after_days ({archive}) is smaller than stale_after_days ({stale})"
+                "{prefix}archive_after_days ({archive}) is smaller than stale_after_days ({stale})"
             ),
             "a skill is stale before it is archived: make it at least as large",
         ));
@@ -164,4 +187,21 @@ fn ageing(
         stale_after,
         archive_after,
     })
+}
+
+/// The line in which the last of some keys stands, each after the one before; `None` where they cannot be found.
+fn line_of(text: &str, keys: &[&str]) -> Option<u32> {
+    let mut lines = text.lines().zip(1..).peekable();
+    let mut found = None;
+    for key in std::iter::once(&"curator").chain(keys) {
+        found = loop {
+            let (line, number) = *lines.peek()?;
+            let names = line.split_once('#').map_or(line, |(before, _)| before);
+            if names.contains(&format!("{key}:")) || names.contains(&format!("{key}\":")) {
+                break Some(number);
+            }
+            lines.next();
+        };
+    }
+    found
 }

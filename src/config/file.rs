@@ -53,7 +53,7 @@ pub(super) struct FilePeriods {
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Period {
-    Days(u32),
+    Days(i64),
     Word(String),
 }
 

@@ -1,9 +1,12 @@
 //! `skilldb archive`, `restore` and `delete`.
 
-use super::{Writing, ask, perform, perform_all, skill, target};
+use std::cell::RefCell;
+
+use super::{Writing, ask, perform, perform_all, settings, skill, target};
 use crate::cli::Context;
+use crate::cli::output::{one_line, plural};
 use crate::error::{Error, Result};
-use crate::manage::Request;
+use crate::manage::{Request, pointing_at};
 use crate::store::{Candidate, Store};
 
 /// Put skills into the archive
@@ -55,12 +58,47 @@ pub(in crate::cli) struct DeleteArgs {
 }
 
 pub(in crate::cli) fn archive(context: &mut Context, args: &ArchiveArgs) -> Result<()> {
-    perform_all(context, &args.writing, &args.names, |skill| {
+    put_away(context, &args.writing, &args.names, false)
+}
+
+/// Archives skills, and says what still names them.
+fn put_away(
+    context: &mut Context,
+    writing: &Writing,
+    names: &[String],
+    as_delete: bool,
+) -> Result<()> {
+    let asked = RefCell::new(Vec::new());
+    let done = perform_all(context, writing, names, |skill| {
+        asked.borrow_mut().push(skill.id);
         Request::Archive {
             skill: skill.id,
-            as_delete: false,
+            as_delete,
         }
-    })
+    });
+    if !context.out.json && !writing.dry_run {
+        context.out.flush()?;
+        tell_named(context, &asked.into_inner())?;
+    }
+    done
+}
+
+/// Says how many places name skills that are archived now.
+fn tell_named(context: &Context, ids: &[i64]) -> Result<()> {
+    let store = context.read_only()?;
+    let listed = settings(context).automations;
+    for id in ids {
+        let facts = store.skill_facts(*id)?;
+        let found = pointing_at(&store, &listed, &facts)?;
+        if facts.state == "archived" && !found.places.is_empty() {
+            let count = plural(found.places.len() as u64, "place");
+            let name = one_line(&facts.name);
+            context.out.warn(&format!(
+                "Still named in {count}: `skilldb refs {name}` lists what names `{name}`."
+            ));
+        }
+    }
+    Ok(())
 }
 
 pub(in crate::cli) fn restore(context: &mut Context, args: &RestoreArgs) -> Result<()> {
@@ -104,12 +142,7 @@ fn archived(context: &Context, store: &Store, typed: &str) -> Result<i64> {
 
 pub(in crate::cli) fn delete(context: &mut Context, args: &DeleteArgs) -> Result<()> {
     if !args.forever {
-        return perform_all(context, &args.writing, &args.names, |skill| {
-            Request::Archive {
-                skill: skill.id,
-                as_delete: true,
-            }
-        });
+        return put_away(context, &args.writing, &args.names, true);
     }
     if !args.writing.dry_run {
         let store = context.read()?;

@@ -223,3 +223,59 @@ fn a_use_without_a_time_is_told() {
     assert_eq!(decision.reason, "made 20 d ago");
     assert_eq!(decision.notices.len(), 1);
 }
+
+mod at_random {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn moment() -> impl Strategy<Value = Option<String>> {
+        proptest::option::of((-40..200i64).prop_map(ago))
+    }
+
+    fn any_row() -> impl Strategy<Value = CurationRow> {
+        let whose = ("agent|user|hub|external|bundled|unknown", "active|stale");
+        let marks = (any::<bool>(), any::<bool>(), any::<bool>(), 0..3u64);
+        let moments = (moment(), moment(), moment(), moment(), moment(), moment());
+        (whose, marks, moments, -10..400i64).prop_map(|((origin, state), marks, moments, made)| {
+            let mut row = row(&origin, &state);
+            row.facts.is_pinned = marks.0;
+            row.facts.human_edited_at = marks.1.then(|| ago(300));
+            row.facts.is_writable = marks.2;
+            row.use_count = marks.3;
+            row.created_at = ago(made);
+            (row.used_at, row.viewed_at, row.read_at) = (moments.0, moments.1, moments.2);
+            (row.changed_at, row.restored_at, row.inherited_at) = (moments.3, moments.4, moments.5);
+            row
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_protected_is_never_due_and_planning_twice_is_the_same(row in any_row(), named in any::<bool>()) {
+            let name = |_: &mut Periods, _: &mut Policy, all: &mut Named| {
+                if named {
+                    all.places.insert(1, "x:1".to_owned());
+                }
+            };
+            let decision = decided(row.clone(), name);
+            prop_assert_eq!(&decision, &decided(row.clone(), name));
+            let facts = &row.facts;
+            let is_protected = facts.origin != "agent" || facts.is_pinned || facts.human_edited_at.is_some() || !facts.is_writable || named;
+            if is_protected {
+                prop_assert_eq!(decision.outcome, Outcome::Keep);
+                prop_assert!(!decision.shields.is_empty());
+            }
+            // Nothing that was in use within the period is put away, whatever the clocks say.
+            if decision.idle_days.is_none_or(|days| days < 90) {
+                prop_assert_ne!(decision.outcome, Outcome::Archive);
+            }
+            // Once done, the same moment asks for nothing more.
+            if let Some(state) = decision.outcome.state().filter(|state| *state != State::Archived) {
+                let mut after = row;
+                state.as_str().clone_into(&mut after.facts.state);
+                prop_assert_eq!(decided(after, name).outcome, Outcome::Keep);
+            }
+        }
+    }
+}

@@ -495,6 +495,32 @@ fn a_snapshot_of_some_skills_leaves_all_others_alone() {
 }
 
 #[test]
+fn two_skills_that_want_one_place_in_the_archive_both_get_one() {
+    let library = Library::new();
+    library.skill("ops", "Was a skill once.");
+    library.sync();
+    library.json(&["archive", "ops"]);
+    // Its folder is a category now, and what lies in the archive under its name is a skill.
+    for (folder, name) in [("ops/a", "one"), ("ops/deep/a", "two")] {
+        let text = format!("---\nname: {name}\ndescription: Does a thing.\n---\n");
+        library.write(&format!("skills/{folder}/SKILL.md"), text.as_bytes());
+    }
+    library.sync();
+    for name in ["one", "two"] {
+        library.json(&["adopt", name, "--as", "agent"]);
+    }
+    let ran = at(&library, 100, &["curate", "--force"]);
+    assert_eq!(ran["totals"]["archive"], 2);
+    let places = library
+        .sql("SELECT rel_path FROM v_skill WHERE name IN ('one', 'two') ORDER BY length(rel_path)");
+    let places: Vec<&str> = places.lines().collect();
+    assert_eq!(places[0], ".archive/a");
+    assert!(places[1].starts_with(".archive/a-20"), "{places:?}");
+    at(&library, 101, &["undo", "--curator-run", "1"]);
+    assert!(library.path("skills/ops/deep/a/SKILL.md").is_file());
+}
+
+#[test]
 fn several_curators_at_once_do_it_once() {
     let library = library();
     let children: Vec<_> = (0..6)

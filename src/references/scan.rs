@@ -185,7 +185,18 @@ impl<'t> Place<'t> {
             return self.is_value().then_some(Kind::Value);
         }
         let is_prose = matches!(text, Text::Skill | Text::Prose);
-        (is_prose && self.is_mention()).then_some(Kind::Mention)
+        (is_prose && (self.is_mention() || self.is_namespaced(target))).then_some(Kind::Mention)
+    }
+
+    /// `plugin:name`, where the skill lies below a folder of the plugin's name.
+    fn is_namespaced(&self, target: &Target) -> bool {
+        let Some(before) = self.before().strip_suffix(':') else {
+            return false;
+        };
+        let start = before.trim_end_matches(is_part).len();
+        let plugin = before.get(start..).unwrap_or_default();
+        let mut folders = target.folder.components();
+        !plugin.is_empty() && folders.any(|folder| folder.as_os_str() == plugin)
     }
 
     /// `/name`, not as part of a path.

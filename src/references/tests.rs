@@ -56,6 +56,7 @@ fn in_prose_a_name_counts_beside_the_word_skill() {
         "Run /lint-js first.",
         "`/lint-js`",
         "load skill lint-js.",
+        "Then: web:lint-js",
     ] {
         assert!(is_hit(line), "{line}");
     }
@@ -68,6 +69,7 @@ fn in_prose_a_name_counts_beside_the_word_skill() {
         "lint-js-2 skill",
         "my-lint-js skill",
         "skill lint-js.ts",
+        "npm:lint-js",
     ] {
         assert!(!is_hit(line), "{line}");
     }

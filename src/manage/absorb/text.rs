@@ -89,6 +89,10 @@ const LIST: &str = "References";
 
 /// A text that says where a part's file is.
 pub(super) fn with_pointer(text: &str, part: &Prose, file: &str) -> String {
+    if text.contains("\r\n") && text.matches('\n').count() == text.matches("\r\n").count() {
+        let plain = with_pointer(&text.replace("\r\n", "\n"), part, file);
+        return plain.replace('\n', "\r\n");
+    }
     let words = match part.description.as_str() {
         "" => String::new(),
         description => format!(": {}", description.replace('\n', " ")),
@@ -216,6 +220,10 @@ mod tests {
             (
                 "# U\n\n## References\n\n- [x](x.md)\n\n## Then\n\ny\n",
                 format!("# U\n\n## References\n\n- [x](x.md)\n{line}\n## Then\n\ny\n"),
+            ),
+            (
+                "# U\r\n\r\n## References\r\n\r\n- [x](x.md)\r\n",
+                format!("# U\n\n## References\n\n- [x](x.md)\n{line}").replace('\n', "\r\n"),
             ),
             (
                 "# U\n\n## references\n",

@@ -1,11 +1,12 @@
-//! Ageing through the binary: what a dry run says and leaves alone, what a run does, how it is taken back, when it
-//! waits.
+//! Ageing through the binary: what a dry run says and leaves alone, what a run does, how it is taken back.
 
 #![expect(
     clippy::unwrap_used,
     reason = "what cannot be arranged is a failed test"
 )]
 
+#[path = "common/aged.rs"]
+mod aged;
 mod common;
 #[path = "common/dice.rs"]
 mod dice;
@@ -14,65 +15,12 @@ mod trees;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
 
+use aged::{after, agents, at, library, outcomes, states};
 use common::{Library, code, strings};
 use dice::Dice;
 use serde_json::{Value, json};
-use skilldb::time::Timestamp;
 use trees::tree;
-
-/// A moment so many days after the usual one.
-fn after(days: i64) -> String {
-    Timestamp::parse(common::NOW)
-        .unwrap()
-        .days_before(-days)
-        .to_string()
-}
-
-/// Runs a command so many days later; its object.
-fn at(library: &Library, days: i64, args: &[&str]) -> Value {
-    at_exit(library, days, args, 0)
-}
-
-fn at_exit(library: &Library, days: i64, args: &[&str], exit: i32) -> Value {
-    let output = library
-        .skilldb(&[args, &["--json"]].concat())
-        .env("SKILLDB_NOW", after(days))
-        .output()
-        .unwrap();
-    assert_eq!(code(&output), exit, "{args:?}\n{}", library.told(&output));
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
-/// A skill that agents made.
-fn agents(library: &Library, name: &str) {
-    library.skill(name, "Does a thing.");
-}
-
-/// Three skills of agents in a category, one of a person, used on the first day.
-fn library() -> Library {
-    let library = Library::new();
-    for name in ["ops/old", "ops/older", "late", "mine"] {
-        agents(&library, name);
-    }
-    library.write("skills/ops/old/scripts/run.sh", b"#!/bin/sh\n");
-    fs::set_permissions(
-        library.path("skills/ops/old/scripts/run.sh"),
-        fs::Permissions::from_mode(0o755),
-    )
-    .unwrap();
-    fs::create_dir_all(library.path("skills/ops/old/assets/empty")).unwrap();
-    symlink("/nowhere/at/all", library.path("skills/ops/old/link")).unwrap();
-    library.write("skills/ops/old/data.bin", &[0, 159, 146, 150]);
-    library.sync();
-    for name in ["old", "older", "late"] {
-        library.json(&["adopt", name, "--as", "agent"]);
-        library.json(&["record", "use", name, "--event-id", name]);
-    }
-    library.json(&["adopt", "mine", "--as", "user"]);
-    library
-}
 
 /// What the rows say of every skill; when something was last touched is left out.
 fn rows(library: &Library) -> String {
@@ -84,24 +32,6 @@ fn rows(library: &Library) -> String {
     ]
     .map(|query| library.sql(query))
     .join("\n--\n")
-}
-
-fn outcomes(planned: &Value) -> BTreeMap<String, String> {
-    let skills = planned["skills"].as_array().unwrap().iter();
-    skills
-        .map(|skill| {
-            let word = |key: &str| skill[key].as_str().unwrap().to_owned();
-            (word("name"), word("outcome"))
-        })
-        .collect()
-}
-
-fn states(library: &Library) -> BTreeMap<String, String> {
-    let rows = library.sql("SELECT name, state FROM v_skill ORDER BY name");
-    rows.lines()
-        .map(|line| line.split_once('\t').unwrap())
-        .map(|(name, state)| (name.to_owned(), state.to_owned()))
-        .collect()
 }
 
 #[test]
@@ -238,27 +168,6 @@ fn a_run_and_its_undo_are_nothing_at_all() {
 }
 
 #[test]
-fn taking_a_run_back_does_not_make_the_next_one_due() {
-    let library = library();
-    at(&library, 100, &["curate", "--force"]);
-    at(&library, 101, &["undo", "--curator-run", "1"]);
-    let waits = at(&library, 104, &["curate"]);
-    assert_eq!(waits["ran"], false);
-    let status = at(&library, 104, &["curate", "status"]);
-    let closed: Vec<&Value> = status["gates"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|gate| gate["open"] == false)
-        .collect();
-    assert_eq!(closed.len(), 1);
-    assert_eq!(
-        (&closed[0]["gate"], &closed[0]["opens_at"]),
-        (&json!("interval"), &json!(after(107)))
-    );
-}
-
-#[test]
 fn what_is_restored_is_active_and_stays() {
     let library = library();
     at(&library, 100, &["curate", "--force"]);
@@ -279,189 +188,6 @@ fn what_is_restored_is_active_and_stays() {
         at(&library, 191, &["curate", "--dry-run"])["totals"]["archive"],
         1
     );
-}
-
-#[test]
-fn the_first_run_marks_the_time_and_the_next_waits_for_the_interval_and_for_peace() {
-    let library = library();
-    assert_eq!(at(&library, 100, &["curate"])["marked"], true);
-    assert_eq!(states(&library)["old"], "active");
-    let output = library
-        .skilldb(&["curate"])
-        .env("SKILLDB_NOW", after(106))
-        .output()
-        .unwrap();
-    let told = library.told(&output);
-    assert!(told.contains("interval: every 168 h: not before"), "{told}");
-    assert_eq!(code(&output), 0);
-    // Somebody is at work, with a skill that is not even installed.
-    let working =
-        Timestamp::from_millis(Timestamp::parse(&after(107)).unwrap().millis() - 3_600_000);
-    library
-        .skilldb(&["record", "use", "unheard-of", "--event-id", "w"])
-        .env("SKILLDB_NOW", working.to_string())
-        .output()
-        .unwrap();
-    let waits = at(&library, 107, &["curate"]);
-    let closed: Vec<&Value> = waits["gates"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|gate| gate["open"] == false)
-        .collect();
-    assert_eq!(closed[0]["gate"], "idle");
-    // A review in the background is no work.
-    at(
-        &library,
-        108,
-        &[
-            "record",
-            "use",
-            "late",
-            "--actor",
-            "background_review",
-            "--event-id",
-            "b",
-        ],
-    );
-    let ran = at(&library, 108, &["curate"]);
-    assert_eq!(
-        (&ran["ran"], &ran["totals"]["archive"]),
-        (&json!(true), &json!(3))
-    );
-    assert_eq!(
-        library.sql("SELECT status FROM v_curator_run ORDER BY id"),
-        "marked\ndone"
-    );
-}
-
-#[test]
-fn a_pause_holds_until_a_person_takes_it_off() {
-    let library = library();
-    at(&library, 90, &["curate"]);
-    at(
-        &library,
-        91,
-        &["curate", "pause", "--reason", "release week"],
-    );
-    assert_eq!(at(&library, 100, &["curate"])["ran"], false);
-    let status = at(&library, 100, &["curate", "status"]);
-    assert_eq!(
-        status["gates"][1]["why"],
-        format!("paused by user since {}: release week", after(91))
-    );
-    for command in [&["curate", "resume"][..], &["curate", "--force"]] {
-        let refused = at_exit(&library, 100, &[command, &["--actor", "agent"]].concat(), 1);
-        assert_eq!(refused["error"]["code"], "only-a-person");
-    }
-    at(&library, 100, &["curate", "resume"]);
-    assert_eq!(at(&library, 100, &["curate"])["ran"], true);
-}
-
-#[test]
-fn force_says_which_gates_it_overrides() {
-    let library = library();
-    library.write("data/config.yaml", b"curator: {enabled: false}\n");
-    at(&library, 99, &["curate", "pause"]);
-    assert_eq!(at(&library, 100, &["curate"])["ran"], false);
-    let ran = at(&library, 100, &["curate", "--force"]);
-    assert_eq!(ran["forced"], json!(["enabled", "paused", "first-run"]));
-    assert_eq!(
-        library.sql("SELECT forced FROM v_curator_run"),
-        "enabled, paused, first-run"
-    );
-}
-
-#[test]
-fn the_configuration_says_how_fast_what_ages() {
-    let library = library();
-    library.write(
-        "skills/late/SKILL.md",
-        b"---\nname: late\ndescription: Does a thing.\ntags: [seasonal]\n---\n",
-    );
-    library.sync();
-    library.json(&["release", "late"]);
-    library.write(
-        "data/config.yaml",
-        b"curator:\n  stale_after_days: 10\n  archive_after_days: 20\n  categories:\n    ops: {archive_after_days: 365}\n  tags:\n    seasonal: {stale_after_days: never, archive_after_days: never}\n",
-    );
-    let found = outcomes(&at(&library, 30, &["curate", "--dry-run"]));
-    assert_eq!(
-        (found["old"].as_str(), found["late"].as_str()),
-        ("stale", "keep")
-    );
-    for (config, words) in [
-        ("curator: {stale_after_days: 0}", "stale_after_days is 0"),
-        (
-            "curator: {archive_after_days: -1}",
-            "config.yaml:1: curator: archive_after_days is -1",
-        ),
-        (
-            "# x\ncurator:\n  tags:\n    a: {stale_after_days: 0}\n",
-            "config.yaml:4: curator: tags.a: stale_after_days is 0",
-        ),
-        ("curator: {stale_after_days: soon}", "is `soon`"),
-        (
-            "curator: {archive_after_days: 5}",
-            "smaller than stale_after_days (30)",
-        ),
-        ("curator: {interval_hours: 0}", "interval_hours is 0"),
-        ("curator: {stale_days: 5}", "stale_days"),
-    ] {
-        library.write("data/config.yaml", config.as_bytes());
-        let output = library.skilldb(&["curate", "--dry-run"]).output().unwrap();
-        let told = library.told(&output);
-        assert!(
-            code(&output) == 2 && told.contains(words),
-            "{config}\n{told}"
-        );
-    }
-}
-
-#[test]
-fn what_automations_name_is_kept_and_what_cannot_be_read_keeps_everything() {
-    let library = library();
-    library.write("nightly.sh", b"agent run /old --quiet\n");
-    library.write("data/config.yaml", b"automations: [../nightly.sh]\n");
-    let planned = at(&library, 100, &["curate", "--dry-run"]);
-    assert_eq!(outcomes(&planned)["old"], "keep");
-    let why = planned["skills"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|skill| skill["name"] == "old")
-        .unwrap();
-    assert!(
-        why["reason"].as_str().unwrap().contains("nightly.sh:1"),
-        "{why}"
-    );
-    assert_eq!(outcomes(&planned)["older"], "archive");
-    library.write("nightly.sh", &[0xff, 0xfe, 0x00]);
-    let planned = at(&library, 100, &["curate", "--dry-run"]);
-    assert_eq!(planned["totals"]["archive"], 0);
-    assert!(
-        planned["notices"][0]
-            .as_str()
-            .unwrap()
-            .contains("not UTF-8"),
-        "{planned}"
-    );
-}
-
-#[test]
-fn a_policy_that_asks_makes_proposals() {
-    let library = library();
-    library.write(
-        "data/config.yaml",
-        b"write_policy: {curator: {archive: ask}}\n",
-    );
-    let planned = at(&library, 100, &["curate", "--dry-run"]);
-    assert_eq!(planned["totals"]["ask"], 3);
-    let ran = at(&library, 100, &["curate", "--force"]);
-    assert_eq!(ran["proposals"].as_array().unwrap().len(), 3);
-    assert_eq!(states(&library)["old"], "active");
-    at(&library, 100, &["proposals", "approve", "1"]);
-    assert!(states(&library).values().any(|state| state == "archived"));
 }
 
 #[test]
@@ -518,31 +244,6 @@ fn two_skills_that_want_one_place_in_the_archive_both_get_one() {
     assert!(places[1].starts_with(".archive/a-20"), "{places:?}");
     at(&library, 101, &["undo", "--curator-run", "1"]);
     assert!(library.path("skills/ops/deep/a/SKILL.md").is_file());
-}
-
-#[test]
-fn several_curators_at_once_do_it_once() {
-    let library = library();
-    let children: Vec<_> = (0..6)
-        .map(|_| {
-            let mut process = library.process(&["curate", "--force", "--json"]);
-            process.env("SKILLDB_NOW", after(100)).spawn().unwrap()
-        })
-        .collect();
-    for child in children {
-        let output = child.wait_with_output().unwrap();
-        assert_eq!(code(&output), 0, "{}", library.told(&output));
-    }
-    let archived = "SELECT count(*), count(DISTINCT skill_id) FROM state_transition WHERE to_state = 'archived'";
-    assert_eq!(library.sql(archived), "3\t3");
-    assert_eq!(
-        library.sql("SELECT count(*) FROM change WHERE curator_run_id IS NOT NULL"),
-        "1"
-    );
-    assert_eq!(
-        library.sql("SELECT count(*) FROM curator_run WHERE status = 'running'"),
-        "0"
-    );
 }
 
 #[test]

@@ -8,149 +8,21 @@
 )]
 
 mod common;
+#[path = "common/hermes_home.rs"]
+mod hermes_home;
 #[path = "common/vectors.rs"]
 mod vectors;
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use common::Library;
+use hermes_home::{Home, is_of_skills};
 use serde_json::{Value, json};
 use skilldb::curate::gates::{Call, Known, Settings, call, gates};
 use skilldb::references::jobs;
 use skilldb::store::Pause;
 use skilldb::time::Timestamp;
-
-/// A Hermes home at `hermes/`, as a case describes it.
-struct Home {
-    library: Library,
-    now: Timestamp,
-}
-
-impl Home {
-    fn new(case: &Value) -> Self {
-        let library = Library::new();
-        let setup = &case["setup"];
-        library.write("hermes/skills/.keep", b"");
-        let absolute = library.path("hermes").display().to_string();
-        for (path, text) in setup["files"].as_object().into_iter().flatten() {
-            let text = text.as_str().unwrap().replace("$HERMES_HOME", &absolute);
-            library.write(&format!("hermes/{path}"), text.as_bytes());
-        }
-        if let Some(usage) = setup["usage"].as_object() {
-            library.write(
-                "hermes/skills/.usage.json",
-                json!(usage).to_string().as_bytes(),
-            );
-        }
-        if let Some(names) = setup["bundled"].as_array() {
-            let lines: String = names
-                .iter()
-                .map(|name| format!("{}:0123\n", name.as_str().unwrap()))
-                .collect();
-            library.write("hermes/skills/.bundled_manifest", lines.as_bytes());
-        }
-        if let Some(jobs) = setup["cron_jobs"].as_array() {
-            library.write(
-                "hermes/cron/jobs.json",
-                json!({"jobs": jobs}).to_string().as_bytes(),
-            );
-        }
-        let config = &setup["config"]["curator"];
-        let mut lines = format!(
-            "curator:\n  bundled: {}\n",
-            config["prune_builtins"] != json!(false)
-        );
-        for key in ["stale_after_days", "archive_after_days"] {
-            if let Some(value) = config.get(key) {
-                writeln!(lines, "  {key}: {value}").unwrap();
-            }
-        }
-        library.write("data/config.yaml", lines.as_bytes());
-        if let Some(folders) = setup["config"]["skills"]["external_dirs"].as_array() {
-            let folders = json!(folders)
-                .to_string()
-                .replace("$HERMES_HOME", &absolute);
-            let config = format!("skills:\n  external_dirs: {folders}\n");
-            library.write("hermes/config.yaml", config.as_bytes());
-        }
-        let now = setup["now"]
-            .as_str()
-            .and_then(Timestamp::parse_lenient)
-            .unwrap();
-        Self { library, now }
-    }
-
-    /// Runs a command so many days later; its object, or the code of its error.
-    fn run(&self, days: i64, args: &[&str]) -> Value {
-        let args = [args, &["--json"]].concat();
-        let mut command = self.library.skilldb(&args);
-        let output = command
-            .env("SKILLDB_NOW", self.now.days_before(-days).to_string())
-            .output()
-            .unwrap();
-        serde_json::from_slice(&output.stdout)
-            .unwrap_or_else(|_| json!({"error": {"code": self.library.told(&output)}}))
-    }
-
-    fn import(&self) {
-        self.run(0, &["import", "hermes", "hermes"]);
-    }
-
-    /// What a run of the curator does: how many skills, in the peer's words.
-    fn pass(&self, days: i64) -> Value {
-        let ran = self.run(days, &["curate", "--force"]);
-        match ran["error"]["code"].as_str() {
-            Some(code) => json!(code),
-            None => {
-                json!({"archived": ran["totals"]["archive"], "marked_stale": ran["totals"]["stale"],
-                           "reactivated": ran["totals"]["reactivate"]})
-            }
-        }
-    }
-
-    /// `ok`, or the code of the error.
-    fn word(&self, args: &[&str]) -> String {
-        let told = self.run(0, args);
-        let inner = told["results"].get(0).unwrap_or(&told);
-        inner["error"]["code"].as_str().unwrap_or("ok").to_owned()
-    }
-
-    /// Every file of skills below the home's folder of skills, archived ones included.
-    fn tree(&self) -> Vec<String> {
-        let mut files = Vec::new();
-        let root = self.library.path("hermes/skills");
-        collect(&root, "", &mut files);
-        files.sort();
-        files
-    }
-
-    fn body(&self, path: &str) -> String {
-        let text = fs::read_to_string(self.library.path(&format!("hermes/skills/{path}")))
-            .unwrap_or_default();
-        text.lines().last().unwrap_or_default().to_owned()
-    }
-}
-
-fn collect(folder: &Path, prefix: &str, files: &mut Vec<String>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let entry = entry.unwrap();
-        let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
-        if entry.file_type().unwrap().is_dir() {
-            collect(&entry.path(), &format!("{path}/"), files);
-        } else if is_of_skills(&path) {
-            files.push(path);
-        }
-    }
-}
-
-/// Not what the peer keeps beside its skills.
-fn is_of_skills(path: &str) -> bool {
-    let name = path.split('/').next().unwrap();
-    name == ".archive" || !name.starts_with('.')
-}
 
 fn their_tree(observed: &Value) -> Value {
     let paths = observed.as_array().unwrap().iter();
@@ -467,7 +339,7 @@ const SNAPSHOTS: [(&str, &str, &str); 12] = [
     ("rollback__bad_ids", "curate.rs", "snapshot-not-found"),
     ("rollback__cli", "change_history.rs", "snapshot"),
     ("rollback__corrupt_member_partial", "change_history.rs", "a_snapshot"),
-    ("rollback__restores_curator_clock", "curate.rs", "taking_a_run_back_does_not_make_the_next_one_due"),
+    ("rollback__restores_curator_clock", "curate_gates.rs", "taking_a_run_back_does_not_make_the_next_one_due"),
     ("rollback__roundtrip_and_undo", "curate.rs", "a_run_and_its_undo_are_nothing_at_all"),
     ("rollback__target_protected_from_pruning", "change_history.rs", "prune"),
     ("rollback__truncated_tarball_strands_skills", "change_history.rs", "a_snapshot"),

@@ -225,7 +225,7 @@ fn what_makes_no_sense_is_refused_and_changes_nothing() {
         (&["js", "--into", "js"][..], 2, "usage"),
         (&["js", "--into", "jss"], 2, "usage"),
         (&["lint-js", "lint-js", "--into", "js"], 2, "usage"),
-        (&["nope", "--into", "js"], 1, "skill-not-found"),
+        (&["nope", "--into", "js"], 2, "usage"),
     ] {
         let told = library.json_exit(&[&["merge"], words].concat(), exit);
         assert_eq!(told["error"]["code"], code, "{told}");

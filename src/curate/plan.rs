@@ -124,6 +124,9 @@ impl Plan {
     #[must_use]
     pub fn summary(&self) -> String {
         let count = |outcome| self.count(outcome);
+        if self.due().next().is_none() {
+            return format!("nothing was due, {} kept", count(Outcome::Keep));
+        }
         let mut words = vec![
             format!("{} archived", count(Outcome::Archive)),
             format!("{} marked stale", count(Outcome::MarkStale)),

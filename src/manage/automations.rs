@@ -163,7 +163,8 @@ fn line_in(text: &str, automation: &Automation, facts: &SkillFacts) -> Option<u3
 }
 
 /// A skill as texts name it: an archived one by where it lay before.
-pub(super) fn target_of(facts: &SkillFacts) -> Target {
+#[must_use]
+pub fn target_of(facts: &SkillFacts) -> Target {
     let rel_path = facts.archived_from.as_ref().unwrap_or(&facts.rel_path);
     Target {
         name: facts.name.clone(),

@@ -41,7 +41,7 @@ mod writer;
 
 pub use absorb::Carry;
 pub use ageing::{Due, obstacle};
-pub use automations::{Named, named_by_automations};
+pub use automations::{Named, named_by_automations, target_of};
 pub use backup::BackedUp;
 pub use compare::{Compared, compare, compared};
 pub use marks::{Mark, is_news};

@@ -80,7 +80,13 @@ impl Search<'_> {
             swept.text = found.text;
             // Only where two skills have become one can a list name it twice.
             if has_values && matches!(pointer.inner, Inner::Places(_)) {
-                swept.text = references::dedupe(&swept.text, kind, pointer.to.name, Keep::First);
+                swept.text = references::dedupe(
+                    &swept.text,
+                    kind,
+                    pointer.to.name,
+                    Keep::First,
+                    &found.values,
+                );
             }
         }
         swept

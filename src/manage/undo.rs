@@ -88,9 +88,7 @@ pub(super) fn undo(mut draft: Draft, asked: &Undoing<'_>) -> Result<Draft> {
             .skill
             .and_then(|id| asked.facts.iter().find(|facts| facts.id == id));
         let is_gone = facts.is_some_and(|facts| facts.has_ended);
-        let is_only_named = matches!(asked.change.action.as_str(), "rename" | "merge")
-            && part.from.is_none()
-            && part.to.is_none();
+        let is_only_named = is_naming(asked) && part.from.is_none() && part.to.is_none();
         if let (Some(facts), true, true) = (facts, is_gone, is_only_named) {
             draft.notes.push(format!(
                 "`{}` was removed since: what named the skill there is left out",
@@ -172,6 +170,9 @@ fn state_back(
         "archived" => asked.store.heir_before(facts.id, asked.change.id)?,
         _ => None,
     };
+    if let Some(heir) = heir {
+        check_heir(asked, facts, heir)?;
+    }
     draft.plan.effects.push(Effect::State {
         skill_id: facts.id,
         to: from.to_owned(),
@@ -180,6 +181,30 @@ fn state_back(
         heir,
     });
     Ok(())
+}
+
+/// Whether the change only rewrote names in files outside of skills.
+fn is_naming(asked: &Undoing<'_>) -> bool {
+    matches!(asked.change.action.as_str(), "rename" | "merge")
+}
+
+/// Refuses to give a skill back to what is archived or removed itself: nobody would have its text.
+fn check_heir(asked: &Undoing<'_>, facts: &SkillFacts, heir: i64) -> Result<()> {
+    let heir = asked.store.skill_facts(heir)?;
+    if heir.state != "archived" && !heir.has_ended {
+        return Ok(());
+    }
+    Err(denied(
+        "heir-archived",
+        format!(
+            "`{}` would be part of `{}` again, which is not live",
+            facts.name, heir.name
+        ),
+        Some(format!(
+            "`skilldb restore '#{}'` brings that back first",
+            heir.id
+        )),
+    ))
 }
 
 fn title(asked: &Undoing<'_>) -> String {
@@ -402,8 +427,19 @@ fn outside_back(draft: &mut Draft, asked: &Undoing<'_>, part: &ChangePart) -> Re
         let Some(folder) = path.parent() else {
             continue;
         };
-        if let Some((before, after)) = reverted_file(asked, file, (path, None))? {
-            draft.add_outside(path, folder, title(asked), before, after);
+        match reverted_file(asked, file, (path, None)) {
+            Ok(Some((before, after))) => {
+                draft.add_outside(path, folder, title(asked), before, after);
+            }
+            Ok(None) => {}
+            // Names in somebody's file of automations stand in the way of no skill.
+            Err(error @ (Error::Clash { .. } | Error::NotKept { .. })) if is_naming(asked) => {
+                draft.notes.push(format!(
+                    "{} was changed since and is left as it is: {error}; look what it names",
+                    path.display()
+                ));
+            }
+            Err(error) => return Err(error),
         }
     }
     Ok(())

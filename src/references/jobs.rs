@@ -136,7 +136,7 @@ impl Job<'_> {
                 range,
                 &names,
             ),
-            None => format!("[{}]", names.join(", ")),
+            None => self.new_list(text, &names),
         };
         let single = self.property("skill");
         let gap = |key: &str| self.gap(text, key);
@@ -173,6 +173,24 @@ impl Job<'_> {
         edits
     }
 
+    /// A list where none stood, laid out as the object is.
+    fn new_list(&self, text: &str, names: &[String]) -> String {
+        let outer = self.gap(text, "skill");
+        let brace = indent_of(text, self.object.start());
+        let Some(own) = outer.strip_prefix('\n') else {
+            return format!("[{}]", names.join(", "));
+        };
+        let unit = own
+            .strip_prefix(brace)
+            .filter(|unit| !unit.is_empty())
+            .unwrap_or("  ");
+        let lines: Vec<String> = names
+            .iter()
+            .map(|name| format!("{outer}{unit}{name}"))
+            .collect();
+        format!("[{}{outer}]", lines.join(","))
+    }
+
     /// What stands between two properties: a line end and blanks where a property has a line of its own.
     fn gap(&self, text: &str, key: &str) -> String {
         let start = self.object.get(key).map_or(0, Ranged::start);
@@ -190,24 +208,26 @@ impl Job<'_> {
     }
 }
 
+/// The blanks at the front of the line in which a place lies.
+fn indent_of(text: &str, at: usize) -> &str {
+    let line = text.get(..at).unwrap_or_default();
+    let line = line.rsplit('\n').next().unwrap_or_default();
+    line.get(..line.len() - line.trim_start().len())
+        .unwrap_or_default()
+}
+
 /// An array that is broken into lines where the one before was.
 fn array_like(before: &str, text: &str, range: &Range<usize>, names: &[String]) -> String {
     if !before.contains('\n') || names.is_empty() {
         return format!("[{}]", names.join(", "));
     }
-    let indent_of = |at: usize| {
-        let line = text.get(..at).unwrap_or_default();
-        let line = line.rsplit('\n').next().unwrap_or_default();
-        let blanks = line.len() - line.trim_start().len();
-        line.get(..blanks).unwrap_or_default().to_owned()
-    };
     let inner = before
         .lines()
         .nth(1)
         .map(|line| line.len() - line.trim_start().len())
         .and_then(|blanks| before.lines().nth(1)?.get(..blanks))
         .unwrap_or("  ");
-    let outer = indent_of(range.start);
+    let outer = indent_of(text, range.start);
     let lines: Vec<String> = names.iter().map(|name| format!("{inner}{name}")).collect();
     format!("[\n{}\n{outer}]", lines.join(",\n"))
 }
@@ -341,6 +361,13 @@ mod tests {
         ] {
             assert_eq!(rewritten(before).as_deref(), Some(after), "{before}");
         }
+    }
+
+    #[test]
+    fn a_new_list_is_laid_out_as_the_rest() {
+        let text = "[\n  {\n    \"skill\": \"/a\",\n    \"on\": true\n  }\n]";
+        let wanted = "[\n  {\n    \"skill\": \"u\",\n    \"skills\": [\n      \"u\"\n    ],\n    \"on\": true\n  }\n]";
+        assert_eq!(rewritten(text).unwrap(), wanted);
     }
 
     #[test]

@@ -14,9 +14,10 @@ pub enum Keep {
     None,
 }
 
-/// Removes entries of lists that say `name` although another one says it already. Only lists in headers and in data are looked at.
+/// Removes entries that say `name` although another one of their list says it already. Only lists in headers and in
+/// data are looked at, and of them those in which one of the places `written` lies, bytes.
 #[must_use]
-pub fn dedupe(text: &str, kind: Text, name: &str, keep: Keep) -> String {
+pub fn dedupe(text: &str, kind: Text, name: &str, keep: Keep, written: &[usize]) -> String {
     let end = match kind {
         Text::Skill => header_end(text),
         Text::Automation => text.len(),
@@ -25,8 +26,8 @@ pub fn dedupe(text: &str, kind: Text, name: &str, keep: Keep) -> String {
     let Some(part) = text.get(..end) else {
         return text.to_owned();
     };
-    let mut cuts = in_brackets(part, name, keep);
-    cuts.extend(in_lines(part, name, keep));
+    let mut cuts = in_brackets(part, name, keep, written);
+    cuts.extend(in_lines(part, name, keep, written));
     cuts.sort_by_key(|cut| cut.start);
     let mut left = String::with_capacity(text.len());
     let mut at = 0;
@@ -52,7 +53,7 @@ fn value(entry: &str) -> &str {
 }
 
 /// `[a, b, a]`, over one line or several.
-fn in_brackets(text: &str, name: &str, keep: Keep) -> Vec<Range<usize>> {
+fn in_brackets(text: &str, name: &str, keep: Keep, written: &[usize]) -> Vec<Range<usize>> {
     let mut cuts = Vec::new();
     for (open, _) in text.match_indices('[') {
         let rest = text.get(open + 1..).unwrap_or_default();
@@ -63,6 +64,10 @@ fn in_brackets(text: &str, name: &str, keep: Keep) -> Vec<Range<usize>> {
             continue;
         }
         let inner = rest.get(..length).unwrap_or_default();
+        let span = open + 1..open + 1 + length;
+        if !written.iter().any(|at| span.contains(at)) {
+            continue;
+        }
         let mut at = open + 1;
         let mut entries: Vec<(Range<usize>, bool)> = Vec::new();
         for entry in inner.split(',') {
@@ -93,12 +98,18 @@ fn in_brackets(text: &str, name: &str, keep: Keep) -> Vec<Range<usize>> {
 }
 
 /// Lines `- a` below each other.
-fn in_lines(text: &str, name: &str, keep: Keep) -> Vec<Range<usize>> {
+fn in_lines(text: &str, name: &str, keep: Keep, written: &[usize]) -> Vec<Range<usize>> {
     let mut cuts = Vec::new();
     let mut block: Vec<(Range<usize>, bool)> = Vec::new();
     let mut indent = None;
     let mut at = 0;
     let mut close = |block: &mut Vec<(Range<usize>, bool)>| {
+        let is_ours =
+            |(range, _): &(Range<usize>, bool)| written.iter().any(|at| range.contains(at));
+        if !block.iter().any(is_ours) {
+            block.clear();
+            return;
+        }
         let goes = going(block.iter().map(|(_, is_it)| *is_it), keep);
         let lines = block.drain(..).zip(goes);
         cuts.extend(lines.filter(|(_, goes)| *goes).map(|((range, _), _)| range));
@@ -153,7 +164,12 @@ mod tests {
         ] {
             let text = format!("---\n{before}---\n[u, u]\n");
             let wanted = format!("---\n{after}---\n[u, u]\n");
-            assert_eq!(dedupe(&text, Text::Skill, "u", Keep::First), wanted);
+            let written: Vec<usize> = text.match_indices('u').map(|(at, _)| at).collect();
+            assert_eq!(
+                dedupe(&text, Text::Skill, "u", Keep::First, &written),
+                wanted
+            );
+            assert_eq!(dedupe(&text, Text::Skill, "u", Keep::First, &[]), text);
         }
     }
 
@@ -166,7 +182,7 @@ mod tests {
             ("[u, u, x]", "[x]"),
         ] {
             assert_eq!(
-                dedupe(before, Text::Automation, "u", Keep::None),
+                dedupe(before, Text::Automation, "u", Keep::None, &[1, 2, 3, 4]),
                 after,
                 "{before}"
             );

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 
 pub use header::rename_declared;
 pub use lists::{Keep, dedupe};
-pub use rehome::{Inner, Rehomed, rehome, rehome_inside};
+pub use rehome::{Inner, Moving, Rehomed, rehome};
+pub use scan::mentions;
 
 /// Whose text it is: decides where a bare name counts. Paths count everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

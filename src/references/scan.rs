@@ -38,6 +38,12 @@ pub(super) fn find(text: &str, kind: Text, path: &Path, target: &Target) -> Vec<
             }
             // Which skill a header belongs to is no reference, and other keys hold other things.
             let is_ours = kind != Text::Skill || at >= header || key_names_skills(text, at);
+            // A line of a table's name in TOML is a key.
+            let is_table = path
+                .extension()
+                .is_some_and(|extension| extension == "toml")
+                && place.line.trim_start().starts_with('[');
+            let is_ours = is_ours && !is_table;
             let found = place.kind(kind, at < header, target).filter(|_| is_ours);
             if let Some(kind) = found {
                 hits.push(hit(text, kind, at..at + name.len(), Start::Name));
@@ -71,6 +77,37 @@ const KEYS: [&str; 10] = [
     "see_also",
     "supersedes",
 ];
+
+/// Words before a path that is asked of a server.
+const METHODS: [&str; 6] = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD"];
+
+/// What lies in the folders of skills.
+const PARTS: [&str; 5] = [
+    "SKILL.md",
+    "scripts/",
+    "references/",
+    "assets/",
+    "templates/",
+];
+
+/// Whether a text ends with a line end or tab written as JSON and shells do: it ends no word.
+fn ends_with_escape(text: &str) -> bool {
+    ["\\n", "\\t", "\\r"]
+        .iter()
+        .any(|escape| text.ends_with(escape))
+}
+
+/// The lines in which a name stands as a whole word, whatever it means there; each once, from 1.
+#[must_use]
+pub fn mentions(text: &str, name: &str) -> Vec<u32> {
+    let places = memmem::find_iter(text.as_bytes(), name.as_bytes());
+    let mut lines: Vec<u32> = places
+        .filter(|at| Place::new(text, *at, name).is_some())
+        .map(|at| line_of(text, at))
+        .collect();
+    lines.dedup();
+    lines
+}
 
 /// Whether a place in a header stands under a key that names skills: the key in its line, or the nearest one above
 /// that is indented less.
@@ -157,7 +194,8 @@ impl<'t> Place<'t> {
             Some(next) => is_part(next),
             None => false,
         };
-        (!before.is_some_and(is_part) && !is_longer).then_some(place)
+        let is_apart = !before.is_some_and(is_part) || ends_with_escape(place.before());
+        (is_apart && !is_longer).then_some(place)
     }
 
     fn before(&self) -> &'t str {
@@ -188,22 +226,42 @@ impl<'t> Place<'t> {
         (is_prose && (self.is_mention() || self.is_namespaced(target))).then_some(Kind::Mention)
     }
 
-    /// `plugin:name`, where the skill lies below a folder of the plugin's name.
+    /// `plugin:name`, where the skill lies in a folder of the plugin's name: below its root, or the one that holds it.
     fn is_namespaced(&self, target: &Target) -> bool {
         let Some(before) = self.before().strip_suffix(':') else {
             return false;
         };
         let start = before.trim_end_matches(is_part).len();
         let plugin = before.get(start..).unwrap_or_default();
-        let mut folders = target.folder.components();
-        !plugin.is_empty() && folders.any(|folder| folder.as_os_str() == plugin)
+        let is_named = |path: Option<&Path>| {
+            path.and_then(Path::file_name)
+                .is_some_and(|name| name == plugin)
+        };
+        let is_below = target
+            .rel_path
+            .split('/')
+            .rev()
+            .skip(1)
+            .any(|folder| folder == plugin);
+        let holder = match target.root.file_name().and_then(|name| name.to_str()) {
+            Some("skills") => target.root.parent(),
+            _ => Some(target.root.as_path()),
+        };
+        !plugin.is_empty() && (is_below || is_named(holder))
     }
 
     /// `/name`, not as part of a path.
     fn is_slash(&self) -> bool {
         let before = self.before().strip_suffix('/').unwrap_or_default();
+        let before = before.strip_suffix('\\').unwrap_or(before);
         let starts = before.chars().next_back().is_none_or(|c| !is_path(c));
-        starts && !self.after().starts_with('/')
+        // A path that is asked of a server.
+        let word = before
+            .trim_end()
+            .rsplit(|c: char| !c.is_alphanumeric())
+            .next();
+        let is_request = word.is_some_and(|word| METHODS.contains(&word));
+        (starts || ends_with_escape(before)) && !is_request && !self.after().starts_with('/')
     }
 
     /// Whether the name, with a slash or the category before it, is all of a value.
@@ -260,6 +318,11 @@ impl<'t> Place<'t> {
         let length = token.len();
         if !token.contains('/') && !self.after().starts_with('/') {
             // A path of one part is a name.
+            return None;
+        }
+        // A folder of that name may be anybody's: what follows has to be what skills have.
+        let rest = self.after().strip_prefix('/').unwrap_or_default();
+        if !token.contains('/') && !PARTS.iter().any(|part| rest.starts_with(part)) {
             return None;
         }
         if token == target.rel_path && token.contains('/') {

@@ -155,6 +155,18 @@ impl Store {
         Ok(rows.into_iter().next())
     }
 
+    /// Returns the live skills that have a name: rows.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub fn live_with_name(&self, name: &str) -> Result<Vec<i64>> {
+        let select = format!(
+            "SELECT s.id FROM manifest m JOIN skill s ON s.id = m.skill_id JOIN skill_root r ON r.id = s.root_id
+             WHERE m.name = ?1 AND s.state <> 'archived' AND {PRESENT} ORDER BY s.id"
+        );
+        self.rows(&select, &[&name], |row| row.get(0), "look up a name")
+    }
+
     /// Returns the paths of a skill's supporting files, as the mirror knows them.
     ///
     /// # Errors

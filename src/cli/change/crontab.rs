@@ -5,7 +5,8 @@ use std::process::Command;
 
 use crate::cli::Context;
 use crate::cli::output::clean;
-use crate::references::{self, Target, Text};
+use crate::manage::target_of;
+use crate::references::{self, Text};
 use crate::store::SkillFacts;
 
 /// Tells of lines in the crontab that name a skill as it was.
@@ -33,13 +34,7 @@ pub(in crate::cli) fn read() -> String {
 
 /// The lines that name a skill, with their numbers.
 pub(in crate::cli) fn lines(text: &str, skill: &SkillFacts) -> Vec<(u32, String)> {
-    let target = Target {
-        name: skill.name.clone(),
-        folder: skill.path(),
-        rel_path: skill.rel_path.clone(),
-        root: skill.root.clone(),
-        is_path: Path::new("/").join(&skill.name).exists(),
-    };
+    let target = target_of(skill);
     let hits = references::find(text, Text::Prose, Path::new("/crontab"), &target);
     let mut numbers: Vec<u32> = hits.iter().map(|hit| hit.line).collect();
     numbers.dedup();

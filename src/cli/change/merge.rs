@@ -53,7 +53,16 @@ pub(in crate::cli) fn run(context: &mut Context, args: &Args) -> Result<()> {
         let into = umbrella(context, store, &args.into)?;
         let mut parts = Vec::with_capacity(args.names.len());
         for name in &args.names {
-            let part = skill(context, store, name)?;
+            let part = skill(context, store, name).map_err(no_skill)?;
+            if part.is_archived && store.heir_of(part.id)? == Some(into) {
+                return Err(Error::Usage {
+                    message: format!("`{}` is part of `{}` already", part.name, args.into),
+                    hint: Some(format!(
+                        "`skilldb restore '#{}'` takes it out again",
+                        part.id
+                    )),
+                });
+            }
             before.push(store.skill_facts(part.id)?);
             parts.push(part.id);
         }
@@ -68,18 +77,23 @@ pub(in crate::cli) fn run(context: &mut Context, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The skill that takes others in: of one that was absorbed itself, whatever has it now.
-fn umbrella(context: &Context, store: &Store, typed: &str) -> Result<i64> {
-    let found = skill(context, store, typed).map_err(|error| match error {
+/// A name that is nobody's is a wrong word here.
+fn no_skill(error: Error) -> Error {
+    match error {
         Error::SkillNotFound { name, similar } => Error::Usage {
-            message: format!("there is no skill `{name}` to merge into"),
+            message: format!("there is no skill `{name}` to merge"),
             hint: Some(match similar.as_slice() {
-                [] => "`skilldb create` makes one".to_owned(),
+                [] => "`skilldb list` shows what is there".to_owned(),
                 names => format!("did you mean `{}`?", names.join("`, `")),
             }),
         },
         error => error,
-    })?;
+    }
+}
+
+/// The skill that takes others in: of one that was absorbed itself, whatever has it now.
+fn umbrella(context: &Context, store: &Store, typed: &str) -> Result<i64> {
+    let found = skill(context, store, typed).map_err(no_skill)?;
     let Some(heir) = store.heir_of(found.id)? else {
         return Ok(found.id);
     };

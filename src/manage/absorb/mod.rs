@@ -3,6 +3,7 @@
 
 mod package;
 mod text;
+mod umbrella;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::automations::{automations, target_of};
-use super::draft::{Draft, Side, content_of, movable_folder, read_entry, real_folder};
+use super::draft::{Draft, Side, content_of, read_entry, real_folder};
 use super::gate;
 use super::ownership::Reach;
 use super::places::{Reasons, archive, denied};
@@ -21,7 +22,7 @@ use crate::library::Content;
 use crate::references::{self, Inner, Keep, Kind, Moved, Text};
 use crate::store::{SkillFacts, Store};
 use crate::time::Timestamp;
-use package::Package;
+use umbrella::Umbrella;
 
 /// What becomes of the text of a skill that is merged into another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,10 +80,18 @@ pub(super) fn merge(mut draft: Draft, into: &SkillFacts, asked: &Absorbing<'_>) 
         files: BTreeMap::new(),
     };
     let place = into.path();
+    let gone: Vec<i64> = asked.parts.iter().map(|part| part.id).collect();
     let mut pointers = Vec::new();
     for part in asked.parts {
         let places = umbrella.take(&mut draft.notes, part, asked)?;
-        pointers.extend(pointers_to(asked.store, part, (into, &place), places)?);
+        let found = pointers_to(asked.store, part, (into, &place), (&gone, places))?;
+        if found.first().is_some_and(|pointer| pointer.paths_only) {
+            draft.notes.push(format!(
+                "another skill is called `{}` as well: only paths were rewritten, names were left alone",
+                part.name
+            ));
+        }
+        pointers.extend(found);
     }
     let search = Search {
         store: asked.store,
@@ -103,6 +112,15 @@ pub(super) fn merge(mut draft: Draft, into: &SkillFacts, asked: &Absorbing<'_>) 
     }
     own_files(&mut draft, &search, asked.store, (into, number), &folder)?;
     for (path, after) in umbrella.files {
+        let after = match String::from_utf8(after.1) {
+            Ok(text) => {
+                let text = search
+                    .own(&mut draft.notes, into, &text, &path)
+                    .into_bytes();
+                (content_of(&text, Some(&after.0), None), text)
+            }
+            Err(error) => (after.0, error.into_bytes()),
+        };
         gate::file_size(&path, &after.1)?;
         draft.add_file(number, &folder, &path, None, Some(after));
     }
@@ -115,7 +133,7 @@ pub(super) fn merge(mut draft: Draft, into: &SkillFacts, asked: &Absorbing<'_>) 
         };
         archive(&mut draft, part, asked.now, reasons)?;
     }
-    let mut but: Vec<i64> = asked.parts.iter().map(|part| part.id).collect();
+    let mut but = gone;
     but.push(into.id);
     search.others(&mut draft, &but)?;
     search.outside(&mut draft);
@@ -180,169 +198,31 @@ fn check(into: &SkillFacts, parts: &[SkillFacts]) -> Result<()> {
     Ok(())
 }
 
-/// The skill that takes others in, while it does.
-struct Umbrella<'a> {
-    into: &'a SkillFacts,
-    folder: PathBuf,
-    text: String,
-    /// What comes into its folder, by place.
-    files: BTreeMap<String, (Content, Vec<u8>)>,
-}
-
-impl Umbrella<'_> {
-    /// Takes a skill in; says where each of its files is from now on.
-    fn take(
-        &mut self,
-        notes: &mut Vec<String>,
-        part: &SkillFacts,
-        asked: &Absorbing<'_>,
-    ) -> Result<BTreeMap<String, String>> {
-        let mut places = BTreeMap::new();
-        if asked.carry == Carry::Nothing {
-            places.insert(part.file_name.clone(), self.into.file_name.clone());
-            return Ok(places);
-        }
-        let package = Package::read(asked.store, part, &movable_folder(part)?)?;
-        let prose = text::prose(&package.text, &part.name);
-        notes.extend(package.left.iter().map(|path| {
-            let name = &part.name;
-            format!("`{name}`: {path} stays in the archive: it is no file that could be moved")
-        }));
-        if !prose.keys.is_empty() {
-            notes.push(format!(
-                "`{}` says in its header: {}; look whether `{}` needs that",
-                part.name,
-                prose.keys.join(", "),
-                self.into.name
-            ));
-        }
-        let own = match asked.carry {
-            Carry::Reference => {
-                self.free_place(&format!("references/{}.md", part.name), part, None)?
-            }
-            Carry::Section | Carry::Nothing => self.into.file_name.clone(),
-        };
-        places.insert(part.file_name.clone(), own.clone());
-        for (path, (content, _)) in &package.files {
-            let place = self.free_place(path, part, Some(content))?;
-            places.insert(path.clone(), place);
-        }
-        for (path, (content, bytes)) in package.files {
-            let Some(place) = places.get(&path) else {
-                continue;
-            };
-            let after = moved(&content, bytes, (&path, place), &places);
-            if !self.is_there(place, &after.0)? {
-                self.files.insert(place.clone(), after);
-            }
-        }
-        let body = references::rehome_inside(&prose.body, (&part.file_name, &own), &places);
-        let prose = text::Prose { body, ..prose };
-        if asked.carry == Carry::Reference {
-            let bytes = text::as_file(&prose).into_bytes();
-            self.files
-                .insert(own.clone(), (content_of(&bytes, None, None), bytes));
-            self.text = text::with_pointer(&self.text, &prose, &own);
-        } else {
-            self.text = text::with_section(&self.text, &prose, &part.name);
-        }
-        Ok(places)
-    }
-
-    /// Whether a file stands there already, or comes there, that says the same.
-    fn is_there(&self, place: &str, content: &Content) -> Result<bool> {
-        if let Some((known, _)) = self.files.get(place) {
-            return Ok(known.says_the_same(content));
-        }
-        let found = read_entry(&self.folder, place)?;
-        Ok(found.is_some_and(|(found, _)| found.says_the_same(content)))
-    }
-
-    /// A place where nothing stands, or the same: as it was, else with the skill's name before it.
-    fn free_place(
-        &self,
-        path: &str,
-        part: &SkillFacts,
-        content: Option<&Content>,
-    ) -> Result<String> {
-        let (folder, name) = match path.rsplit_once('/') {
-            Some((folder, name)) => (format!("{folder}/"), name),
-            None => (String::new(), path),
-        };
-        let named = format!("{folder}{}-{name}", part.name);
-        let numbered = (2..100).map(|number| format!("{folder}{}-{number}-{name}", part.name));
-        for place in [path.to_owned(), named].into_iter().chain(numbered) {
-            let is_same = match content {
-                Some(content) => self.is_there(&place, content)?,
-                None => false,
-            };
-            let is_taken = self.files.contains_key(&place) || self.stands(&place);
-            if is_same || !is_taken {
-                return Ok(place);
-            }
-        }
-        Err(denied(
-            "name-taken",
-            format!("no place is left for {path} of `{}`", part.name),
-            None,
-        ))
-    }
-
-    /// Whether anything stands in the way, on the way or in the place, in any spelling.
-    fn stands(&self, place: &str) -> bool {
-        let whole = self.folder.join(place);
-        let is_blocked = whole
-            .ancestors()
-            .skip(1)
-            .take_while(|folder| folder.starts_with(&self.folder) && **folder != *self.folder)
-            .any(|folder| folder.symlink_metadata().is_ok_and(|found| !found.is_dir()));
-        let (Some(parent), Some(name)) = (
-            whole.parent(),
-            whole.file_name().and_then(|name| name.to_str()),
-        ) else {
-            return true;
-        };
-        is_blocked || super::create::namesake(parent, name).is_some()
-    }
-}
-
-/// A file in its new place: links in its text lead to where the others are now.
-fn moved(
-    content: &Content,
-    bytes: Vec<u8>,
-    (path, place): (&str, &str),
-    places: &BTreeMap<String, String>,
-) -> (Content, Vec<u8>) {
-    match String::from_utf8(bytes) {
-        Ok(text) => {
-            let text = references::rehome_inside(&text, (path, place), places).into_bytes();
-            (content_of(&text, Some(content), None), text)
-        }
-        Err(error) => (content.clone(), error.into_bytes()),
-    }
-}
-
 /// What is looked for on behalf of a skill that goes, and of those that it had absorbed before.
 fn pointers_to<'a>(
     store: &Store,
     part: &SkillFacts,
     (into, folder): (&'a SkillFacts, &'a Path),
-    places: BTreeMap<String, String>,
+    (gone, places): (&[i64], BTreeMap<String, String>),
 ) -> Result<Vec<Pointer<'a>>> {
     let to = || Moved {
         name: &into.name,
         folder,
         rel_path: &into.rel_path,
     };
+    let is_shared = |facts: &SkillFacts| -> Result<bool> {
+        let namesakes = store.live_with_name(&facts.name)?;
+        Ok(namesakes.iter().any(|id| !gone.contains(id)))
+    };
     let mut pointers = vec![Pointer {
         target: target_of(part),
         to: to(),
         inner: Inner::Places(places),
-        paths_only: store.live_named(&part.name, part.id)?.is_some(),
+        paths_only: is_shared(part)?,
     }];
     for id in store.absorbed_by(part.id)? {
         let earlier = store.skill_facts(id)?;
-        if store.live_named(&earlier.name, earlier.id)?.is_none() {
+        if !is_shared(&earlier)? {
             pointers.push(Pointer {
                 target: target_of(&earlier),
                 to: to(),
@@ -379,9 +259,22 @@ impl Search<'_> {
             let has_values = ours.iter().any(|hit| hit.kind == Kind::Value);
             let found =
                 references::rehome(&text, ours, &pointer.target, &pointer.to, &pointer.inner);
+            if !found.dangling.is_empty() {
+                let lines: Vec<String> = found
+                    .dangling
+                    .iter()
+                    .map(|hit| hit.line.to_string())
+                    .collect();
+                notes.push(format!(
+                    "{path} of `{}` points at a file that is in no skill any more: line {}",
+                    into.name,
+                    lines.join(", ")
+                ));
+            }
             text = found.text;
             if has_values {
-                text = references::dedupe(&text, kind, pointer.to.name, Keep::None);
+                let name = pointer.to.name;
+                text = references::dedupe(&text, kind, name, Keep::None, &found.values);
             }
         }
         text

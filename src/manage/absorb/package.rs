@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::library::Content;
+use crate::library::everything::everything_of_skill;
 use crate::manage::draft::read_entry;
 use crate::manage::places::denied;
 use crate::store::{SkillFacts, Store};
@@ -17,6 +18,8 @@ pub(super) struct Package {
     pub(super) files: BTreeMap<String, (Content, Vec<u8>)>,
     /// What is there and no plain file: links, and what cannot be read.
     pub(super) left: Vec<String>,
+    /// What the walk for skills skips, by its first folder: installed packages, caches.
+    pub(super) skipped: Vec<String>,
 }
 
 impl Package {
@@ -43,8 +46,17 @@ impl Package {
             text,
             files: BTreeMap::new(),
             left: Vec::new(),
+            skipped: Vec::new(),
         };
         let paths = store.supporting_files(facts.id)?;
+        let all = everything_of_skill(folder).map_err(Error::io("list", folder))?;
+        let unknown = all
+            .files
+            .iter()
+            .filter(|path| !paths.contains(path) && **path != facts.file_name);
+        let first = |path: &String| path.split('/').next().unwrap_or_default().to_owned();
+        package.skipped = unknown.map(first).collect();
+        package.skipped.dedup();
         for path in paths.into_iter().filter(|path| *path != facts.file_name) {
             match read_entry(folder, &path) {
                 Ok(Some((content @ Content::File { .. }, bytes))) => {

@@ -29,24 +29,56 @@ const PLAIN_KEYS: [&str; 7] = [
 /// Takes a SKILL.md apart.
 pub(super) fn prose(text: &str, name: &str) -> Prose {
     let read = skill::read(text.as_bytes(), name);
-    let body = text.get(read.body_offset..).unwrap_or_default().trim();
+    let trimmed =
+        |text: &'_ str| -> usize { text.len() - text.trim_start_matches(['\n', '\r']).len() };
+    let body = text.get(read.body_offset..).unwrap_or_default().trim_end();
+    let body = body.get(trimmed(body)..).unwrap_or_default();
     let (title, body) = match body.split_once('\n').unwrap_or((body, "")) {
         (first, rest) if first.starts_with("# ") => {
             let title = first.trim_start_matches('#').trim();
-            (title.to_owned(), rest.trim())
+            (
+                title.to_owned(),
+                rest.get(trimmed(rest)..).unwrap_or_default(),
+            )
         }
         _ => (name.to_owned(), body),
     };
-    let keys = read.header.keys();
+    let keys = keys_of(&read.header);
     Prose {
         title,
         description: read.description.unwrap_or_default(),
         body: body.to_owned(),
-        keys: keys
-            .filter(|key| !PLAIN_KEYS.contains(&key.as_str()))
-            .cloned()
-            .collect(),
+        keys,
     }
+}
+
+/// The keys that say something besides what every skill says, those of clients by their place.
+fn keys_of(header: &serde_json::Map<String, serde_json::Value>) -> Vec<String> {
+    let mut keys = Vec::new();
+    for (key, value) in header {
+        match (key.as_str(), value.as_object()) {
+            ("metadata", Some(inner)) => {
+                for (key, value) in inner {
+                    match value.as_object() {
+                        Some(client) => {
+                            let plain = |inner: &&String| !PLAIN_KEYS.contains(&inner.as_str());
+                            keys.extend(
+                                client
+                                    .keys()
+                                    .filter(plain)
+                                    .map(|inner| format!("metadata.{key}.{inner}")),
+                            );
+                        }
+                        None if PLAIN_KEYS.contains(&key.as_str()) => {}
+                        None => keys.push(format!("metadata.{key}")),
+                    }
+                }
+            }
+            (key, _) if PLAIN_KEYS.contains(&key) => {}
+            (key, _) => keys.push(key.to_owned()),
+        }
+    }
+    keys
 }
 
 /// A text with a part as its last section. A heading that is there already says nothing: then the skill's name is one.
@@ -97,10 +129,13 @@ pub(super) fn with_pointer(text: &str, part: &Prose, file: &str) -> String {
         "" => String::new(),
         description => format!(": {}", description.replace('\n', " ")),
     };
-    let line = format!("- [{}]({file}){words}\n", part.title);
-    let (mut at, mut list, mut is_fenced) = (0, None, false);
-    for each in text.split_inclusive('\n') {
-        is_fenced ^= is_fence(each);
+    let title = part.title.replace('[', "\\[").replace(']', "\\]");
+    let line = format!("- [{title}]({file}){words}\n");
+    // What stands in the header are comments of its own.
+    let start = skill::read(text.as_bytes(), "").body_offset;
+    let (mut at, mut list, mut fence) = (start, None, Fence::default());
+    for each in text.get(start..).unwrap_or_default().split_inclusive('\n') {
+        let is_fenced = fence.holds(each);
         let is_heading = level(each)
             .filter(|level| *level <= 2 && !is_fenced)
             .is_some();
@@ -146,12 +181,49 @@ pub(super) fn with_pointer(text: &str, part: &Prose, file: &str) -> String {
 fn appended(text: &str, more: &str) -> String {
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let more = more.replace("\r\n", "\n").replace('\n', newline);
-    format!("{}{newline}{newline}{more}", text.trim_end())
+    let end = Fence::end(text).map_or(String::new(), |end| format!("{newline}{end}"));
+    format!("{}{end}{newline}{newline}{more}", text.trim_end())
 }
 
-fn is_fence(line: &str) -> bool {
-    let line = line.trim_start();
-    line.starts_with("```") || line.starts_with("~~~")
+/// Whether a text stands in a fence, line by line.
+#[derive(Default)]
+struct Fence {
+    /// What opened it: the character and how many of it.
+    open: Option<(char, usize)>,
+}
+
+impl Fence {
+    /// Takes a line; says whether it stands in a fence or is one of its ends.
+    fn holds(&mut self, line: &str) -> bool {
+        let line = line.trim();
+        let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'));
+        let count = mark.map_or(0, |mark| line.len() - line.trim_start_matches(mark).len());
+        match (self.open, mark) {
+            (None, Some(mark)) if count >= 3 => {
+                self.open = Some((mark, count));
+                true
+            }
+            (None, _) => false,
+            (Some((open, least)), Some(mark))
+                if open == mark && count >= least && line.len() == count =>
+            {
+                self.open = None;
+                true
+            }
+            (Some(_), _) => true,
+        }
+    }
+
+    /// The line that closes what a text leaves open.
+    fn end(text: &str) -> Option<String> {
+        let mut fence = Self::default();
+        for line in text.lines() {
+            fence.holds(line);
+        }
+        fence
+            .open
+            .map(|(mark, count)| mark.to_string().repeat(count))
+    }
 }
 
 /// How deep a heading is; `None` for any other line.
@@ -164,9 +236,9 @@ fn level(line: &str) -> Option<usize> {
 /// A text whose highest heading is of this level; what stands in fences is no heading.
 fn lowered(body: &str, top: usize) -> String {
     let headings = |each: &mut dyn FnMut(&str, Option<usize>)| {
-        let mut is_fenced = false;
+        let mut fence = Fence::default();
         for line in body.split_inclusive('\n') {
-            is_fenced ^= is_fence(line);
+            let is_fenced = fence.holds(line);
             each(line, level(line).filter(|_| !is_fenced));
         }
     };
@@ -232,6 +304,23 @@ mod tests {
         ] {
             assert_eq!(with_pointer(before, &part, "references/lint-js.md"), after);
         }
+    }
+
+    #[test]
+    fn fences_end_with_what_began_them() {
+        let body = "````\n# code\n```\n# code\n````\n# Real\n~~~\n```\n# code\n~~~\n";
+        let lower = lowered(body, 3);
+        assert_eq!(lower, body.replace("# Real", "### Real"));
+        let part = prose("x\n", "p");
+        assert_eq!(
+            with_section("# U\n```sh\nrun\n", &part, "p"),
+            "# U\n```sh\nrun\n```\n\n## p\n\nx\n"
+        );
+        let text = "---\n# References\nname: u\n---\n# U\n";
+        assert!(
+            with_pointer(text, &part, "references/p.md")
+                .starts_with("---\n# References\nname: u\n---\n# U\n\n## References\n")
+        );
     }
 
     #[test]

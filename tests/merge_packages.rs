@@ -218,3 +218,34 @@ fn jobs_that_were_written_meanwhile_stay_and_are_told() {
     assert!(text(&library, "cron/jobs.json").contains("\"last\": 7"));
     assert_eq!(library.listed(&[]), ["a", "u"]);
 }
+
+#[test]
+fn what_is_left_of_a_name_is_told_with_its_line() {
+    let library = Library::new();
+    skill(&library, "lint-js", "A.");
+    skill(&library, "u", "# U");
+    library.write(
+        "skills/other/SKILL.md",
+        b"---\nname: other\ndescription: Runs lint-js first\n---\n\nText.\n",
+    );
+    library.write("nightly.toml", b"[lint-js]\nskills = [\"lint-js\"]\n[u]\n");
+    library.write("nightly.sh", b"agent -s lint-js\n");
+    library.write(
+        "data/config.yaml",
+        b"automations: [../nightly.toml, ../nightly.sh]\n",
+    );
+    library.sync();
+    let told = merge(&library, &["lint-js"], &[]);
+    assert_eq!(
+        text(&library, "nightly.toml"),
+        "[lint-js]\nskills = [\"u\"]\n[u]\n"
+    );
+    let notes = told["notes"].to_string();
+    for words in [
+        "the header of `other` still says `lint-js`: line 3",
+        "nightly.toml still says `lint-js`: line 1",
+        "nightly.sh still says `lint-js`: line 1",
+    ] {
+        assert!(notes.contains(words), "{words}: {notes}");
+    }
+}

@@ -12,6 +12,11 @@ use crate::store::{SkillFacts, Store};
 /// Larger files of skills are not looked into, bytes.
 pub(super) const LARGEST: u32 = 1_048_576;
 
+/// Shorter names are words of every sentence, characters.
+const SHORTEST: usize = 3;
+/// Lines that are told of one file.
+const MOST_LINES: usize = 5;
+
 /// A skill that texts may name, and what it is from now on.
 pub(super) struct Pointer<'a> {
     pub(super) target: Target,
@@ -132,6 +137,12 @@ impl Search<'_> {
                 continue;
             };
             let swept = self.sweep(text, &whole, Text::of(&whole));
+            if *path == other.file_name {
+                let header = crate::skill::read(swept.text.as_bytes(), &other.name).header_span;
+                // The line before it is the fence.
+                let header = swept.text.get(..header.end).unwrap_or_default();
+                self.note_left(draft, &format!("the header of `{}`", other.name), header);
+            }
             let named = |place: &String| format!("{path}:{place}");
             places.extend(swept.places.iter().map(named));
             dangling.extend(swept.dangling.iter().map(named));
@@ -171,6 +182,27 @@ impl Search<'_> {
             draft.add_file(part, &folder, &path, before, after);
         }
         draft.add_mirror(part, other.root_id, &other.rel_path);
+    }
+
+    /// Says where a name stands that was not rewritten: a person may know what it means there.
+    fn note_left(&self, draft: &mut Draft, whose: &str, text: &str) {
+        let pointers = self.pointers.iter().filter(|pointer| !pointer.paths_only);
+        for pointer in pointers.filter(|pointer| pointer.target.name.len() >= SHORTEST) {
+            let name = &pointer.target.name;
+            let lines = references::mentions(text, name);
+            let told: Vec<String> = lines.iter().take(MOST_LINES).map(u32::to_string).collect();
+            let more = if lines.len() > MOST_LINES {
+                ", ..."
+            } else {
+                ""
+            };
+            if !told.is_empty() && *name != pointer.to.name {
+                draft.notes.push(format!(
+                    "{whose} still says `{name}`: line {}{more}",
+                    told.join(", ")
+                ));
+            }
+        }
     }
 
     fn title(&self, places: &str) -> String {
@@ -226,6 +258,7 @@ impl Search<'_> {
             self.sweep(&text, path, Text::of_automation(path))
         };
         note_dangling(draft, &shown.to_string(), &swept.dangling);
+        self.note_left(draft, &shown.to_string(), &swept.text);
         let Some(folder) = path.parent().filter(|_| swept.text != text) else {
             return;
         };

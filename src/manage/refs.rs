@@ -17,7 +17,7 @@ pub struct Pointing {
     pub path: PathBuf,
     /// From 1.
     pub line: u32,
-    /// value, slash command, mention, path.
+    /// value, slash command, mention, path; word: as a word that may mean anything.
     pub kind: &'static str,
     /// The line.
     pub text: String,
@@ -71,6 +71,11 @@ pub fn pointing_at(store: &Store, listed: &[PathBuf], facts: &SkillFacts) -> Res
                     left: read_only.clone().or(shared),
                 });
             }
+            if *path == other.file_name {
+                let header = crate::skill::read(text.as_bytes(), &other.name).header_span;
+                let skill = Some((other.id, other.name.clone()));
+                add_words(&mut found, (skill, &whole), &text, &target, header.end);
+            }
         }
     }
     let name = |place: &Pointing| place.skill.as_ref().map(|(_, name)| name.clone());
@@ -119,6 +124,7 @@ fn automation_places(
     let hits = references::find(&text, Text::of_automation(path), path, target);
     if !automation.is_jobs {
         hits.iter().for_each(|hit| add(hit.line, hit.kind));
+        add_words(found, (None, path), &text, target, text.len());
         return;
     }
     match jobs::find(&text) {
@@ -132,10 +138,35 @@ fn automation_places(
                 .iter()
                 .filter(|hit| matches!(hit.kind, Kind::Slash | Kind::Path));
             others.for_each(|hit| add(hit.line, hit.kind));
+            add_words(found, (None, path), &text, target, text.len());
         }
         Err(why) => found
             .notes
             .push(format!("{shown} was not looked into: {why}")),
+    }
+}
+
+/// The lines up to `end`, bytes, in which the name stands as a word and is not known to mean the skill.
+fn add_words(
+    found: &mut Pointings,
+    (skill, path): (Option<(i64, String)>, &Path),
+    text: &str,
+    target: &Target,
+    end: usize,
+) {
+    let part = text.get(..end).unwrap_or_default();
+    for line in references::mentions(part, &target.name) {
+        let is_known = |place: &Pointing| place.path == path && place.line == line;
+        if !found.places.iter().any(is_known) {
+            found.places.push(Pointing {
+                skill: skill.clone(),
+                path: path.to_path_buf(),
+                line,
+                kind: "word",
+                text: line_of(text, line),
+                left: Some("a person may know what it means there".to_owned()),
+            });
+        }
     }
 }
 

@@ -143,7 +143,7 @@ impl Moving<'_> {
     }
 
     /// What a path from the text's own folder has to be now; `None` where it may stay.
-    fn from_here(&self, path: &str) -> Option<String> {
+    fn led_from_text(&self, path: &str) -> Option<String> {
         let (old_base, new_base) = self.bases();
         let new = match self.inner(&old_base, path) {
             Some((inner, new)) if inner == *new && old_base == new_base => return None,
@@ -163,7 +163,7 @@ impl Moving<'_> {
     }
 
     /// What a path from the skill's folder has to be now.
-    fn from_top(&self, path: &str) -> Option<String> {
+    fn led_from_skill(&self, path: &str) -> Option<String> {
         let (inner, new) = self.inner(Path::new(""), path)?;
         (inner != *new).then(|| new.clone())
     }
@@ -174,7 +174,7 @@ impl Moving<'_> {
         // `$DIR/x`, `${DIR}/x`, `$(dirname "$0")/x`: what stands before is a folder, most likely the skill's.
         if before.ends_with('$') || before.ends_with(['}', ')']) && path.starts_with('/') {
             let cut = path.find('/')? + 1;
-            return Some((cut, self.from_top(path.get(cut..)?)?));
+            return Some((cut, self.led_from_skill(path.get(cut..)?)?));
         }
         if path.starts_with(['/', '~'])
             || path.contains("://")
@@ -184,13 +184,13 @@ impl Moving<'_> {
         }
         let is_dotted = path.starts_with("./") || path.starts_with("../");
         let new = if is_link || is_dotted {
-            self.from_here(path)
+            self.led_from_text(path)
         } else if !path.contains('/') {
             None
         } else if self.is_prose() || self.inner(&self.bases().0, path).is_none() {
-            self.from_top(path)
+            self.led_from_skill(path)
         } else {
-            self.from_here(path)
+            self.led_from_text(path)
         };
         new.filter(|new| new != path).map(|new| (0, new))
     }

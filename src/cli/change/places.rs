@@ -90,8 +90,13 @@ fn tell_named(context: &Context, ids: &[i64]) -> Result<()> {
     for id in ids {
         let facts = store.skill_facts(*id)?;
         let found = pointing_at(&store, &listed, &facts)?;
-        if facts.state == "archived" && !found.places.is_empty() {
-            let count = plural(found.places.len() as u64, "place");
+        let named = found
+            .places
+            .iter()
+            .filter(|place| place.kind != "word")
+            .count();
+        if facts.state == "archived" && named > 0 {
+            let count = plural(named as u64, "place");
             let name = one_line(&facts.name);
             context.out.warn(&format!(
                 "Still named in {count}: `skilldb refs {name}` lists what names `{name}`."

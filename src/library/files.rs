@@ -112,6 +112,13 @@ pub fn contained(folder: &Path, file: &str) -> Contained {
     }
 }
 
+/// Says whether the caller may make, move and remove what is in a folder.
+#[must_use]
+pub fn may_change(folder: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;

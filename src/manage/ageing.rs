@@ -8,6 +8,7 @@ use super::plan::{Action, Effect};
 use super::request::Who;
 use super::writer::{Settings, Writer};
 use crate::error::Result;
+use crate::library::files::may_change;
 use crate::skill::lifecycle::State;
 use crate::store::{Actor, NewCuratorRun, Pause, SkillFacts, Store};
 use crate::time::Timestamp;
@@ -33,17 +34,34 @@ pub struct Due {
 pub fn obstacle(store: &Store, settings: &Settings, skill: i64) -> Result<Option<String>> {
     let facts = store.skill_facts(skill)?;
     let mut draft = Draft::new(Action::Archive, Actor::Curator, String::new());
-    let why = why_not(&facts, settings).or_else(|| {
-        let reasons = Reasons {
-            why: "",
-            anchor: None,
-            heir: None,
-        };
-        archive(&mut draft, &facts, settings.now, reasons)
-            .err()
-            .map(|error| error.to_string())
-    });
+    let why = why_not(&facts, settings)
+        .or_else(|| closed(&facts))
+        .or_else(|| {
+            let reasons = Reasons {
+                why: "",
+                anchor: None,
+                heir: None,
+            };
+            archive(&mut draft, &facts, settings.now, reasons)
+                .err()
+                .map(|error| error.to_string())
+        });
     Ok(why)
+}
+
+/// A folder that may not be changed would stop the whole run.
+fn closed(facts: &SkillFacts) -> Option<String> {
+    let folder = facts.path();
+    let folders = [
+        Some(folder.as_path()),
+        folder.parent(),
+        Some(facts.root.as_path()),
+    ];
+    let closed = folders
+        .into_iter()
+        .flatten()
+        .find(|folder| folder.is_dir() && !may_change(folder))?;
+    Some(format!("no permission to change {}", closed.display()))
 }
 
 /// What the one place says that decides who may do what.

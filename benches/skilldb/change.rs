@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 
 use criterion::{BatchSize, Criterion};
 use rusqlite::Connection;
-use skilldb::library::{Root, RootKind};
 use skilldb::manage::{Outcome, Policy, Request, Settings, Who, Writer, recover};
 use skilldb::store::{Actor, Ending, NewChange, NewPart, NewPartFile, Standing, Store, Wanted};
-use skilldb::sync::{Options, Selection, Silence, sync};
+use skilldb::sync::Silence;
 use skilldb::time::Timestamp;
+
+use crate::corpus::sync_new;
 
 const SKILLS: usize = 1_000;
 const REVISIONS: usize = 100_000;
@@ -49,29 +50,7 @@ impl Library {
             let mut file = File::create(skill.join("SKILL.md")).expect("a file");
             file.write_all(text(number).as_bytes()).expect("room");
         }
-        let roots = [Root {
-            path: root.clone(),
-            kind: RootKind::Local,
-            priority: 0,
-            writable: true,
-            client: None,
-        }];
-        let options = Options {
-            rebuild: false,
-            checksum: false,
-            allow_mass_delete: false,
-            dry_run: false,
-            support_budget: 1 << 26,
-        };
-        let now = Timestamp::from_millis(0);
-        sync(
-            &home,
-            Selection::Named(&roots),
-            options,
-            now,
-            (&Silence, &|_| Ok(())),
-        )
-        .expect("the library syncs");
+        sync_new(&home, &root, Timestamp::from_millis(0));
         Self {
             _folder: folder,
             home,

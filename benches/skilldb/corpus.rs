@@ -3,6 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use skilldb::library::{Root, RootKind};
+use skilldb::sync::{Options, Selection, Silence, sync};
+use skilldb::time::Timestamp;
+
 /// Median size of a SKILL.md in public libraries, bytes.
 const BODY: usize = 5_700;
 
@@ -76,4 +80,24 @@ pub(crate) fn write_library(root: &Path, count: usize) {
 )]
 pub(crate) fn put(path: &Path, text: &str) {
     fs::write(path, text).expect("a temporary file can be written");
+}
+
+/// Syncs a folder of skills into a new library.
+pub(crate) fn sync_new(home: &Path, root: &Path, now: Timestamp) {
+    let roots = [Root {
+        path: root.to_path_buf(),
+        kind: RootKind::Local,
+        priority: 0,
+        writable: true,
+        client: None,
+    }];
+    let options = Options {
+        rebuild: false,
+        checksum: false,
+        allow_mass_delete: false,
+        dry_run: false,
+        support_budget: 1 << 26,
+    };
+    let selection = Selection::Named(&roots);
+    sync(home, selection, options, now, (&Silence, &|_| Ok(()))).expect("the library syncs");
 }

@@ -8,13 +8,12 @@ use std::time::{Duration, Instant};
 use criterion::Criterion;
 use rusqlite::Connection;
 use skilldb::curate::{self, Asked, Periods, Ran, gates};
-use skilldb::library::{Root, RootKind};
 use skilldb::manage::{self, Policy, Request, Who, Writer};
 use skilldb::store::{Actor, Store};
-use skilldb::sync::{Options, Selection, Silence, sync};
+use skilldb::sync::Silence;
 use skilldb::time::Timestamp;
 
-use crate::corpus::write_library;
+use crate::corpus::{sync_new, write_library};
 
 const NOW: &str = "2026-06-01T12:00:00.000Z";
 
@@ -31,22 +30,7 @@ impl Library {
         let path = folder.path().canonicalize().expect("a path");
         let (home, root) = (path.join("home"), path.join("skills"));
         write_library(&root, skills);
-        let roots = [Root {
-            path: root,
-            kind: RootKind::Local,
-            priority: 0,
-            writable: true,
-            client: None,
-        }];
-        let options = Options {
-            rebuild: false,
-            checksum: false,
-            allow_mass_delete: false,
-            dry_run: false,
-            support_budget: 1 << 26,
-        };
-        let selection = Selection::Named(&roots);
-        sync(&home, selection, options, now(), (&Silence, &|_| Ok(()))).expect("it syncs");
+        sync_new(&home, &root, now());
         let database = open(&home);
         database
             .execute_batch(&format!(

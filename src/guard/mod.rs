@@ -1,183 +1,225 @@
-//! Looks at what is about to become part of a skill, as it lies on disk. Says what it found and how bad it is;
-//! what follows from that is decided by `manage`.
+//! Looks at a skill as it lies on disk and says what in it could hurt: what is read, in which forms, by which rules. What
+//! follows from a verdict is policy, and decided by `manage`.
+//!
+//! The way of a text: bundle → text → views (folded, running text, shell, code, decoded) → rules → context → flow →
+//! verdict. Everything is linear in the text and bounded; what is not looked into is a finding.
 
-use std::io;
-use std::path::{Path, PathBuf};
+mod archive;
+pub mod bundle;
+mod context;
+mod context_words;
+mod download;
+pub mod finding;
+mod flow;
+mod hidden;
+mod host;
+mod kinds;
+mod known_hosts;
+mod markdown;
+pub mod opinion;
+pub mod policy;
+mod rule;
+mod rules;
+mod ruleset;
+mod scan;
+mod scan_parts;
+mod settings;
+mod structure;
+mod text;
+mod threads;
+mod topic;
+mod troubles;
+mod verdict;
+mod view;
 
-use crate::error::{Error, Result};
-use crate::library::files::{MAX_SKILL_BYTES, read_into};
+use std::collections::HashMap;
 
-/// A file that was written aside and waits to be put in place.
+pub use bundle::{Bundle, Staged};
+pub use finding::{Class, Finding, Severity, Verdict};
+pub use policy::{Answer, Trust, TrustPolicy};
+pub use settings::{OwnRule, RuleSettings};
+pub use verdict::verdict;
+
+use ruleset::RuleSet;
+
+/// Raised when the engine finds other things in the same text with the same rules.
+const ENGINE: u32 = 1;
+
+/// What a scan came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Staged {
-    /// Path relative to the skill.
-    pub path: String,
-    /// Where its bytes lie now.
-    pub on_disk: PathBuf,
-    /// The folder of the skill, for links that lead out of it.
-    pub folder: PathBuf,
+pub struct Report {
+    /// What it comes to.
+    pub verdict: Verdict,
+    /// All findings, worst first.
+    pub findings: Vec<Finding>,
+    /// SHA-256 over all that was looked at.
+    pub hash: String,
+    /// Files that were looked at.
+    pub files: usize,
+    /// Bytes that were looked at.
+    pub bytes: u64,
 }
 
-/// How bad something is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Worth a look.
-    Caution,
-    /// Nobody wants this in a text that a model obeys.
-    Dangerous,
+/// Rules, ready to look at skills.
+pub struct Guard {
+    rules: RuleSet,
+    settings: RuleSettings,
+    specs: HashMap<String, String>,
+    version: String,
 }
 
-/// Something that was found.
+/// What a rule is, for a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// Path relative to the skill.
-    pub path: String,
-    /// From 1; `None` where it is about the whole file.
-    pub line: Option<u32>,
-    /// A stable word for what it is.
-    pub rule: &'static str,
-    /// How bad it is.
-    pub level: Level,
+pub struct RuleLine {
+    /// Its name.
+    pub id: String,
+    /// Kind of harm and severity; `None` where it depends on what is found.
+    pub kind: Option<(Class, Severity)>,
     /// One sentence.
-    pub message: String,
+    pub say: String,
+    /// Why it is switched off; `None` where it is in force.
+    pub off: Option<String>,
 }
 
-/// Looks at the staged files.
-///
-/// # Errors
-/// [`Error::Io`] when one of them cannot be read: what was not looked at is not let through.
-pub fn inspect(staged: &[Staged]) -> Result<Vec<Finding>> {
-    let mut findings = Vec::new();
-    let mut buffer = Vec::new();
-    for file in staged {
-        let metadata = std::fs::symlink_metadata(&file.on_disk)
-            .map_err(Error::io("look at", &file.on_disk))?;
-        if metadata.is_symlink() {
-            findings.extend(link(file)?);
-            continue;
+impl Guard {
+    /// Makes the rules ready: those that come with the program, and what a user says about them.
+    #[must_use]
+    pub fn new(settings: RuleSettings) -> Self {
+        let rules = RuleSet::new(settings.rules());
+        let mut spec = format!("{ENGINE}\n{settings:?}\n");
+        let mut specs = HashMap::new();
+        for rule in rules.rules() {
+            let own = rule.spec();
+            spec.push_str(&own);
+            spec.push('\n');
+            specs.insert(rule.id.to_string(), own);
         }
-        match read_into(&file.on_disk, MAX_SKILL_BYTES, &mut buffer) {
-            Ok(()) => invisible(&file.path, &buffer, &mut findings),
-            // No text that a model could be shown.
-            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {}
-            Err(error) => return Err(Error::io("look at", &file.on_disk)(error)),
+        let mut version = crate::hash::hash_of(spec.as_bytes());
+        version.truncate(12);
+        Self {
+            rules,
+            settings,
+            specs,
+            version,
         }
     }
-    Ok(findings)
-}
 
-/// A link that leads out of the skill would show, or run, whatever stands there.
-fn link(file: &Staged) -> Result<Option<Finding>> {
-    let target = std::fs::read_link(&file.on_disk).map_err(Error::io("look at", &file.on_disk))?;
-    let parent = Path::new(&file.path).parent().unwrap_or(Path::new(""));
-    let mut depth = 0_usize;
-    let mut leaves = target.is_absolute();
-    for part in parent.join(&target).components() {
-        match part {
-            std::path::Component::Normal(_) => depth += 1,
-            std::path::Component::ParentDir => match depth.checked_sub(1) {
-                Some(less) => depth = less,
-                None => leaves = true,
-            },
-            _ => {}
-        }
+    /// Names the rules and what is said about them: a verdict holds as long as content and rules are the same.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.version
     }
-    Ok(leaves.then(|| Finding {
-        path: file.path.clone(),
-        line: None,
-        rule: "link-leaves-skill",
-        level: Level::Dangerous,
-        message: format!("the link leads out of the skill, to {}", target.display()),
-    }))
-}
 
-/// Characters that show nothing, or turn the direction of writing: text a model reads and a person does not see.
-fn invisible(path: &str, bytes: &[u8], findings: &mut Vec<Finding>) {
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        return;
-    };
-    if text.is_ascii() {
-        return;
-    }
-    for (index, line) in text.lines().enumerate() {
-        let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
-        let mut is_flag = false;
-        for (at, character) in line.char_indices() {
-            let found = match character {
-                '\u{e0000}'..='\u{e007f}' if !is_flag => Some((
-                    "invisible-tag",
-                    Level::Dangerous,
-                    "tag characters, which no person sees",
-                )),
-                '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Some((
-                    "bidi-control",
-                    Level::Dangerous,
-                    "characters that turn the direction of writing",
-                )),
-                '\u{200b}' | '\u{2060}' | '\u{180e}' => {
-                    Some(("zero-width", Level::Caution, "characters without width"))
-                }
-                '\u{feff}' if number > 1 || at > 0 => {
-                    Some(("zero-width", Level::Caution, "characters without width"))
-                }
-                _ => None,
+    /// Looks at a skill.
+    #[must_use]
+    pub fn scan(&self, bundle: &Bundle) -> Report {
+        let mut findings = scan::scan(&self.rules, bundle);
+        findings.retain(|finding| !self.settings.is_off(&finding.rule));
+        for finding in &mut findings {
+            let spec = self.specs.get(&*finding.rule).map_or("", String::as_str);
+            // What is said of a whole file is said of these bytes.
+            let bytes = match finding.line {
+                None => bundle.hash_of(&finding.path),
+                Some(_) => String::new(),
             };
-            // Flags of regions are a black flag followed by tags.
-            is_flag = character == '\u{1f3f4}'
-                || (is_flag && ('\u{e0020}'..='\u{e007f}').contains(&character));
-            if let Some((rule, level, what)) = found {
-                findings.push(Finding {
-                    path: path.to_owned(),
-                    line: Some(number),
-                    rule,
-                    level,
-                    message: format!("the line holds {what} (U+{:04X})", u32::from(character)),
-                });
-                break;
-            }
+            finding.stamp(&format!("{spec}{bytes}"));
+            finding.accepted = self
+                .settings
+                .accepted(&finding.fingerprint)
+                .map(str::to_owned);
+        }
+        Report {
+            verdict: verdict(&findings),
+            findings,
+            hash: bundle.hash(),
+            files: bundle.entries.len(),
+            bytes: bundle.size(),
         }
     }
+
+    /// All rules, those that are switched off too.
+    #[must_use]
+    pub fn lines(&self) -> Vec<RuleLine> {
+        let off = |id: &str| {
+            let found = self.settings.off.iter().find(|(off, _)| off == id);
+            found.map(|(_, reason)| reason.clone())
+        };
+        let mut tables = rules::all();
+        tables.retain(|rule| off(&rule.id).is_some());
+        let rows = self
+            .rules
+            .rules()
+            .iter()
+            .chain(&tables)
+            .map(|rule| RuleLine {
+                id: rule.id.to_string(),
+                kind: Some((rule.class, rule.severity)),
+                say: rule.say.to_string(),
+                off: off(&rule.id),
+            });
+        let others = settings::BUILT_IN.iter().map(|(id, say)| RuleLine {
+            id: (*id).to_owned(),
+            kind: None,
+            say: (*say).to_owned(),
+            off: off(id),
+        });
+        let mut lines: Vec<RuleLine> = rows.chain(others).collect();
+        lines.sort_by(|one, other| one.id.cmp(&other.id));
+        lines
+    }
+}
+
+impl Default for Guard {
+    fn default() -> Self {
+        Self::new(RuleSettings::default())
+    }
+}
+
+impl std::fmt::Debug for Guard {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Guard({})", self.version)
+    }
+}
+
+/// Whether a rule of this name is known.
+#[must_use]
+pub fn is_rule(id: &str) -> bool {
+    rules::all().iter().any(|rule| rule.id == id)
+        || settings::BUILT_IN.iter().any(|(known, _)| *known == id)
+}
+
+/// What is in `report` and was not in `known`, or is worse than it was there, or stands there once more: what a change
+/// brings.
+#[must_use]
+pub fn news<'r>(report: &'r Report, known: &Report) -> Vec<&'r Finding> {
+    let mut before: HashMap<&str, Vec<Severity>> = HashMap::new();
+    for finding in &known.findings {
+        before
+            .entry(&finding.fingerprint)
+            .or_default()
+            .push(finding.severity);
+    }
+    let mut is_new = |finding: &Finding| {
+        let Some(known) = before.get_mut(finding.fingerprint.as_str()) else {
+            return true;
+        };
+        match known
+            .iter()
+            .position(|severity| *severity >= finding.severity)
+        {
+            Some(at) => {
+                known.swap_remove(at);
+                false
+            }
+            None => true,
+        }
+    };
+    report
+        .findings
+        .iter()
+        .filter(|finding| is_new(finding))
+        .collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rules(text: &str) -> Vec<&'static str> {
-        let mut findings = Vec::new();
-        invisible("SKILL.md", text.as_bytes(), &mut findings);
-        findings.iter().map(|finding| finding.rule).collect()
-    }
-
-    #[test]
-    fn what_nobody_sees_is_found() {
-        assert_eq!(rules("plain\nsay \u{e0041}\u{e0042}\n"), ["invisible-tag"]);
-        assert_eq!(rules("a\u{202e}b"), ["bidi-control"]);
-        assert_eq!(rules("a\u{200b}b"), ["zero-width"]);
-    }
-
-    #[test]
-    fn flags_and_joined_emoji_are_fine() {
-        assert!(rules("\u{1f3f4}\u{e0067}\u{e0062}\u{e007f} 👩\u{200d}👩").is_empty());
-        assert!(rules("\u{feff}---\nname: a\n").is_empty());
-    }
-
-    #[test]
-    fn only_links_that_leave_are_findings() {
-        let dir = tempfile::tempdir().unwrap();
-        let leaves = |path: &str, target: &str| {
-            let on_disk = dir.path().join(path.replace('/', "-"));
-            std::os::unix::fs::symlink(target, &on_disk).unwrap();
-            link(&Staged {
-                path: path.to_owned(),
-                on_disk,
-                folder: dir.path().to_path_buf(),
-            })
-            .unwrap()
-            .is_some()
-        };
-        assert!(!leaves("references/a.md", "../b.md"));
-        assert!(leaves("references/c.md", "../../b.md"));
-        assert!(leaves("d.md", "/etc/passwd"));
-    }
-}
+mod tests;

@@ -1,5 +1,6 @@
 //! What the curator decides about each skill.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::manage::Shield;
@@ -111,6 +112,18 @@ impl Plan {
     pub fn count(&self, outcome: Outcome) -> usize {
         let is_it = |decision: &&Decision| decision.outcome == outcome;
         self.decisions.iter().filter(is_it).count()
+    }
+
+    /// Keeps skills after all, each for its reason.
+    pub(super) fn keep(&mut self, reasons: &HashMap<i64, String>) {
+        for decision in &mut self.decisions {
+            if let Some(why) = reasons.get(&decision.skill) {
+                decision.outcome = Outcome::Keep;
+                decision.reason.clone_from(why);
+            }
+        }
+        self.decisions
+            .sort_by(|a, b| (a.outcome, &a.name, &a.path).cmp(&(b.outcome, &b.name, &b.path)));
     }
 
     /// What is not simply kept.

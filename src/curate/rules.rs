@@ -104,6 +104,12 @@ fn clock_of(row: &CurationRow, now: Timestamp, limit: &str) -> Clock {
             newest = Some((at, kind));
         }
     }
+    // What a skill absorbed may be older than itself: then its own making counts.
+    let is_older =
+        newest.is_some_and(|(at, kind)| kind == "absorbed" && at < row.created_at.as_str());
+    if is_older && row.created_at.as_str() <= limit {
+        newest = Some((&row.created_at, "created"));
+    }
     if newest.is_none() && row.created_at.as_str() > limit {
         future = future.or(Some(("created", row.created_at.clone())));
     } else if newest.is_none() {

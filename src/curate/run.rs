@@ -1,5 +1,6 @@
 //! A run of the curator: gates, plan, snapshot, one change, report.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::gates::{self, Call, Gate, Known, call, gates};
@@ -205,6 +206,19 @@ fn perform(
     let text = serde_json::to_string(&report).unwrap_or_default();
     writer.plan_run(id, (&text, &report.summary), report.snapshot)?;
     let left = writer.age(&who, id, &due)?;
+    let mut plan = plan;
+    if !left.is_empty() {
+        plan.keep(
+            &left
+                .iter()
+                .map(|(skill, _, why)| (*skill, format!("was left alone: {why}")))
+                .collect(),
+        );
+        let (snapshot, undo, notices) =
+            (report.snapshot, report.undo.clone(), report.notices.clone());
+        report = Report::new(id, &plan, asked.who.actor.as_str(), forced);
+        (report.snapshot, report.undo, report.notices) = (snapshot, undo, notices);
+    }
     for decision in plan
         .decisions
         .iter()
@@ -222,7 +236,7 @@ fn perform(
     }
     report.notices.extend(
         left.iter()
-            .map(|(name, why)| format!("`{name}` was left alone: {why}")),
+            .map(|(_, name, why)| format!("`{name}` was left alone: {why}")),
     );
     let run = writer.store().curator_run(id)?;
     report.change = run.change_id;
@@ -243,19 +257,51 @@ fn perform(
 fn settled_plan(writer: &mut Writer, settings: &Settings) -> Result<Plan> {
     let now = writer.now();
     let mut plan = plan_now(writer.store(), settings, writer.settings(), now)?;
+    let mut gone = HashMap::new();
     for _ in 0..TRIES {
         let before = writer.store().generation()?;
         let due: Vec<i64> = plan.due().map(|decision| decision.skill).collect();
         for id in due {
-            // What is gone is left out by the plan that follows.
-            let _ = writer.look_again(id);
+            match writer.look_again(id) {
+                Ok(()) => gone.remove(&id),
+                // What lies there now, if anything, is not the skill that has aged.
+                Err(error) => gone.insert(id, error.to_string()),
+            };
         }
         if writer.store().generation()? == before {
             break;
         }
         plan = plan_now(writer.store(), settings, writer.settings(), now)?;
     }
+    gone.extend(reached_elsewhere(writer, &plan)?);
+    plan.keep(&gone);
     Ok(plan)
+}
+
+/// Skills to be put away whose folder is a skill of another root as well, through a link: its uses are counted there.
+fn reached_elsewhere(writer: &Writer, plan: &Plan) -> Result<HashMap<i64, String>> {
+    let put_away =
+        |decision: &&Decision| matches!(decision.outcome, Outcome::Archive | Outcome::Ask);
+    let mut reached = HashMap::new();
+    if plan.due().find(put_away).is_none() {
+        return Ok(reached);
+    }
+    let mut links: HashMap<PathBuf, PathBuf> = HashMap::new();
+    for skill in writer.store().list_skills(false)? {
+        let path = PathBuf::from(skill.path);
+        if let Some(real) = path.canonicalize().ok().filter(|real| *real != path) {
+            links.insert(real, path);
+        }
+    }
+    for decision in plan.due().filter(put_away) {
+        let real = decision.path.canonicalize();
+        let link = real.ok().and_then(|real| links.get(&real).cloned());
+        if let Some(link) = link.filter(|link| *link != decision.path) {
+            let why = format!("is also the skill at {}: uses count there", link.display());
+            reached.insert(decision.skill, why);
+        }
+    }
+    Ok(reached)
 }
 
 fn due_of(decision: &Decision) -> Option<Due> {

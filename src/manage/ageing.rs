@@ -82,12 +82,12 @@ fn why_not(facts: &SkillFacts, settings: &Settings) -> Option<String> {
 }
 
 impl Writer {
-    /// Puts skills into the archive and into other states: all of it in one change, which books the run. Returns the
-    /// names of those that could not be touched after all, and why.
+    /// Puts skills into the archive and into other states: all of it in one change, which books the run. Returns
+    /// those that could not be touched after all: row, name, and why.
     ///
     /// # Errors
     /// [`crate::Error::Conflict`] and what the file system or SQLite say: then nothing was changed.
-    pub fn age(&mut self, who: &Who, run: i64, due: &[Due]) -> Result<Vec<(String, String)>> {
+    pub fn age(&mut self, who: &Who, run: i64, due: &[Due]) -> Result<Vec<(i64, String, String)>> {
         let token = self.next_token();
         let mut draft = Draft::new(Action::Archive, who.actor, token);
         draft.plan.curator_run = Some(run);
@@ -95,7 +95,7 @@ impl Writer {
         for each in due {
             let facts = self.store().skill_facts(each.skill)?;
             if let Err(why) = self.add_due(&mut draft, &facts, each) {
-                left.push((facts.name, why));
+                left.push((facts.id, facts.name, why));
             }
         }
         if draft.plan.parts.is_empty() {
@@ -117,6 +117,11 @@ impl Writer {
     ) -> std::result::Result<(), String> {
         if facts.has_ended || facts.is_missing {
             return Err("its folder is not there any more".to_owned());
+        }
+        let newest = self.store().newest_activity(facts.id);
+        let newest = newest.map_err(|error| error.to_string())?;
+        if due.to != State::Active && newest > due.anchor {
+            return Err("it was used meanwhile".to_owned());
         }
         let waits = self.check_waiting(&[facts.id]);
         waits.map_err(|error| error.to_string())?;

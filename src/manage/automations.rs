@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::revert::read_outside;
 use crate::error::Result;
 use crate::library::Content;
+use crate::library::is_not_there;
 use crate::references::{self, Kind, Target, Text, jobs};
 use crate::store::{SkillFacts, Store};
 
@@ -35,6 +36,10 @@ impl Automation {
     pub(super) fn read(&self) -> Read {
         match read_outside(&self.path) {
             Ok(None) => Read::Missing,
+            // Links that lead somewhere were followed already.
+            Ok(Some((Content::Link { .. }, _))) => {
+                Read::Unreadable("the link leads to nothing".to_owned())
+            }
             Ok(Some((content, bytes))) if bytes.len() <= LARGEST => {
                 match String::from_utf8(bytes) {
                     Ok(text) => Read::Text(content, text),
@@ -67,9 +72,16 @@ pub(super) fn automations(store: &Store, listed: &[PathBuf]) -> Result<Vec<Autom
         .collect();
     for home in homes {
         let path = home.join("cron/jobs.json");
-        if let Ok(path) = path.canonicalize()
-            && all.iter().all(|known| known.path != path)
-        {
+        // Only what is really not there names nothing: a link that leads nowhere, or a folder that is closed to us, is told
+        // as unread.
+        let is_absent = path
+            .symlink_metadata()
+            .is_err_and(|error| is_not_there(&error));
+        if is_absent {
+            continue;
+        }
+        let path = path.canonicalize().unwrap_or(path);
+        if all.iter().all(|known| known.path != path) {
             all.push(Automation {
                 path,
                 is_jobs: true,

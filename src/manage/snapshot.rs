@@ -76,13 +76,20 @@ impl Writer {
     ) -> Result<Made> {
         progress.begin("keeping", Unit::Files, None);
         let mut kept = Kept::default();
+        let mut held = Vec::with_capacity(skills.len());
         for id in skills {
             let facts = self.store().skill_facts(*id)?;
             let folder = facts.path();
-            // What vanished meanwhile is left out by whoever wants to change it.
-            let Ok(found) = everything_of_skill(&folder) else {
-                continue;
+            // Left out altogether: a skill that the snapshot says it holds, and of which it has no file, would be emptied
+            // by going back to it.
+            let found = match everything_of_skill(&folder) {
+                Ok(found) => found,
+                Err(error) => {
+                    kept.left_out.push((folder, error.to_string()));
+                    continue;
+                }
             };
+            held.push(*id);
             let prefix = match facts.rel_path.as_str() {
                 "." => String::new(),
                 path => format!("{path}/"),
@@ -97,8 +104,7 @@ impl Writer {
             kept.files
                 .iter()
                 .try_for_each(|file| tx.add_snapshot_file(id, file))?;
-            skills
-                .iter()
+            held.iter()
                 .try_for_each(|skill| tx.add_snapshot_skill(id, *skill))?;
             Ok(id)
         })?;
@@ -141,11 +147,15 @@ impl Writer {
     pub fn prune_snapshots(&mut self, who: &Who, keep: usize) -> Result<(Vec<i64>, u64)> {
         only_people(who.actor, "prune snapshots")?;
         let now = self.settings().now;
-        let old: Vec<i64> = self
+        // Those of some skills, which runs of the curator make, do not push out those of the whole library.
+        let (partial, whole): (Vec<_>, Vec<_>) = self
             .store()
             .snapshots()?
+            .into_iter()
+            .partition(|row| row.is_partial);
+        let old: Vec<i64> = [partial, whole]
             .iter()
-            .skip(keep)
+            .flat_map(|rows| rows.iter().skip(keep))
             .map(|row| row.id)
             .collect();
         let bytes = self.store_mut().write(|tx| {

@@ -84,6 +84,19 @@ impl Store {
         )
     }
 
+    /// Returns when a skill was last used, viewed or read from in the foreground.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub fn newest_activity(&self, skill: i64) -> Result<Option<String>> {
+        const SELECT: &str = "SELECT nullif(max(coalesce(last_use_at, ''), coalesce(last_view_at, ''), coalesce(last_file_at, '')), '')
+            FROM skill_usage WHERE skill_id = ?1";
+        let read = |row: &rusqlite::Row<'_>| row.get(0);
+        let rows: Vec<Option<String>> =
+            self.rows(SELECT, &[&skill], read, "look when a skill was used")?;
+        Ok(rows.into_iter().next().flatten())
+    }
+
     /// Returns the tags of every skill that has some.
     ///
     /// # Errors

@@ -194,6 +194,41 @@ CREATE TABLE revision_file (
   PRIMARY KEY (revision_id, path)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE scan (
+  id         INTEGER PRIMARY KEY,
+  -- SHA-256 over name, paths, bytes, links and rights of all that was looked at.
+  tree       TEXT NOT NULL CHECK (length(tree) = 64),
+  -- The rules, and what the configuration says about them.
+  ruleset    TEXT NOT NULL,
+  verdict    TEXT NOT NULL CHECK (verdict IN ('safe', 'caution', 'dangerous')),
+  files      INTEGER NOT NULL,
+  bytes      INTEGER NOT NULL,
+  scanned_at TEXT NOT NULL CHECK (scanned_at GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z'),
+  UNIQUE (tree, ruleset)
+) STRICT;
+
+CREATE TABLE scan_finding (
+  scan_id     INTEGER NOT NULL REFERENCES scan (id),
+  position    INTEGER NOT NULL,
+  rule        TEXT NOT NULL,
+  class       TEXT NOT NULL,
+  severity    TEXT NOT NULL CHECK (severity IN ('info', 'low', 'medium', 'high', 'critical')),
+  -- What the rule says, before the context moved it.
+  stated      TEXT NOT NULL CHECK (stated IN ('info', 'low', 'medium', 'high', 'critical')),
+  path        TEXT NOT NULL,
+  line        INTEGER,
+  evidence    TEXT NOT NULL,
+  -- Through which forms of the text it was seen, and why it was moved: lists.
+  seen        TEXT NOT NULL CHECK (json_valid(seen)),
+  context     TEXT NOT NULL CHECK (json_valid(context)),
+  message     TEXT NOT NULL,
+  fix         TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  -- Why a person accepted it.
+  accepted    TEXT,
+  PRIMARY KEY (scan_id, position)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE skill (
   id              INTEGER PRIMARY KEY,
   root_id         INTEGER NOT NULL REFERENCES skill_root (id),
@@ -297,6 +332,15 @@ CREATE TABLE skill_root (
   created_at TEXT NOT NULL CHECK (created_at GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z'),
   -- Set by `roots remove`: the rows of its skills and their history stay.
   removed_at TEXT CHECK (removed_at GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z')
+) STRICT;
+
+CREATE TABLE skill_scan (
+  skill_id INTEGER PRIMARY KEY REFERENCES skill (id),
+  scan_id  INTEGER NOT NULL REFERENCES scan (id),
+  mark     TEXT NOT NULL,
+  -- A second opinion that is worse than the rules' verdict.
+  raised   TEXT CHECK (raised IN ('caution', 'dangerous')),
+  raised_by TEXT
 ) STRICT;
 
 CREATE TABLE skill_tag (
@@ -487,6 +531,8 @@ CREATE INDEX revision_file_by_before ON revision_file (before_hash) WHERE before
 
 CREATE INDEX revision_file_by_origin ON revision_file (moved_from) WHERE moved_from IS NOT NULL;
 
+CREATE INDEX scan_by_verdict ON scan (verdict) WHERE verdict <> 'safe';
+
 CREATE INDEX skill_by_archive ON skill (root_id) WHERE state = 'archived';
 
 CREATE INDEX skill_by_heir ON skill (absorbed_into) WHERE absorbed_into IS NOT NULL;
@@ -494,6 +540,8 @@ CREATE INDEX skill_by_heir ON skill (absorbed_into) WHERE absorbed_into IS NOT N
 CREATE UNIQUE INDEX skill_by_place ON skill (root_id, rel_path) WHERE removed_at IS NULL;
 
 CREATE INDEX skill_by_vanishing ON skill (root_id) WHERE missing_since IS NOT NULL;
+
+CREATE INDEX skill_scan_by_scan ON skill_scan (scan_id);
 
 CREATE INDEX snapshot_file_by_hash ON snapshot_file (hash) WHERE hash IS NOT NULL;
 
@@ -689,6 +737,12 @@ SELECT s.id AS skill_id,
         FROM part JOIN skill a ON a.id = part.id LEFT JOIN skill_usage pu ON pu.skill_id = part.id WHERE part.id <> s.id) AS inherited_at
 FROM skill s
 LEFT JOIN skill_usage u ON u.skill_id = s.id;
+
+CREATE VIEW skill_mark AS
+SELECT s.id AS skill_id,
+       coalesce(m.content_hash, '') || ' ' || coalesce(m.tree_hash, '') || ' ' || s.rel_path || ' '
+         || coalesce((SELECT sum(f.mtime_ns % 1000003 + f.size) FROM skill_file f WHERE f.skill_id = s.id), 0) AS mark
+FROM skill s LEFT JOIN manifest m ON m.skill_id = s.id;
 
 CREATE VIEW usage_recount AS
 SELECT skill_id,
@@ -951,6 +1005,30 @@ WHERE m.parse_status <> 'ok'
   AND s.removed_at IS NULL
   AND r.removed_at IS NULL;
 
+CREATE VIEW v_scan AS
+SELECT s.id AS skill_id,
+       coalesce(m.name, s.rel_path) AS name,
+       CASE WHEN s.rel_path = '.' THEN r.path ELSE r.path || '/' || s.rel_path END AS path,
+       s.state, s.origin,
+       coalesce(k.raised, c.verdict) AS verdict,
+       c.verdict AS rules_verdict,
+       c.ruleset, c.tree, c.files, c.bytes, c.scanned_at,
+       c.id AS scan_id,
+       k.mark = (SELECT w.mark FROM skill_mark w WHERE w.skill_id = s.id) AS is_current
+FROM skill s
+JOIN skill_root r ON r.id = s.root_id
+LEFT JOIN manifest m ON m.skill_id = s.id
+LEFT JOIN skill_scan k ON k.skill_id = s.id
+LEFT JOIN scan c ON c.id = k.scan_id
+WHERE s.missing_since IS NULL AND s.removed_at IS NULL AND r.removed_at IS NULL;
+
+CREATE VIEW v_scan_finding AS
+SELECT v.skill_id, v.name, v.path AS skill_path, v.verdict,
+       f.severity, f.class, f.rule, f.path, f.line, f.evidence, f.message, f.fix, f.seen, f.context, f.fingerprint, f.accepted
+FROM v_scan v
+JOIN scan_finding f ON f.scan_id = v.scan_id
+ORDER BY v.name, v.skill_id, f.position;
+
 CREATE VIEW v_skill AS
 SELECT s.id,
        m.name,
@@ -992,7 +1070,9 @@ SELECT s.id,
        nullif(max(coalesce(u.last_use_at, ''), coalesce(u.last_view_at, ''), coalesce(u.last_file_at, '')), '') AS last_activity_at,
        CAST(julianday('now') - julianday(coalesce(nullif(max(coalesce(u.last_use_at, ''), coalesce(u.last_view_at, ''), coalesce(u.last_file_at, '')), ''), s.created_at)) AS INTEGER) AS idle_days,
        -- What it was merged into; NULL for all that still stand on their own.
-       s.absorbed_into
+       s.absorbed_into,
+       -- What the guard says of it; NULL while nobody looked.
+       (SELECT coalesce(k.raised, c.verdict) FROM skill_scan k JOIN scan c ON c.id = k.scan_id WHERE k.skill_id = s.id) AS verdict
 FROM skill s
 JOIN skill_root r ON r.id = s.root_id
 JOIN manifest m ON m.skill_id = s.id

@@ -3,6 +3,7 @@
 
 mod curator;
 mod file;
+mod guard;
 mod hermes;
 mod policy;
 mod roots;
@@ -21,6 +22,7 @@ use crate::manage::Policy;
 use crate::time::{Clock, Timestamp};
 pub use curator::Curator;
 use file::parse;
+pub use guard::GuardConfig;
 
 /// The configuration file in the library's home.
 pub const HOME_FILE: &str = "config.yaml";
@@ -92,6 +94,8 @@ pub struct Config {
     pub automations: Vec<Setting<PathBuf>>,
     /// When the curator runs, and what ages how fast.
     pub curator: Curator,
+    /// Who is trusted, what follows from a verdict, which rules are in force.
+    pub guard: GuardConfig,
     /// Who acts, where no flag says it.
     pub actor: Option<Setting<String>>,
     /// The session a change belongs to, where no flag says it.
@@ -187,6 +191,7 @@ impl Config {
             policy_lines: Vec::new(),
             automations: Vec::new(),
             curator: Curator::default(),
+            guard: GuardConfig::default(),
             actor: word("SKILLDB_ACTOR"),
             session: word("SKILLDB_SESSION"),
             clock: clock()?,
@@ -259,6 +264,9 @@ impl Config {
             self.add_policy(path, file.write_policy)?;
             if let Some(curator) = file.curator {
                 self.add_curator((path, &text), curator)?;
+            }
+            if let Some(guard) = file.guard {
+                self.add_guard((path, &text), guard)?;
             }
             for automation in file.automations {
                 let value = folder.join(self.expand(&automation));

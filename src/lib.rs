@@ -30,5 +30,6 @@ pub mod sync;
 pub mod time;
 pub mod usage;
 pub mod validate;
+pub mod verdicts;
 
 pub use error::{Error, Result};

@@ -112,7 +112,7 @@ fn assert_only_in(rule: &str, words: &[&str], is_allowed: impl Fn(&Source) -> bo
 }
 
 /// What each module may use of the crate, besides itself.
-const ARROWS: [(&str, &[&str]); 20] = [
+const ARROWS: [(&str, &[&str]); 21] = [
     ("skill", &[]),
     ("time", &[]),
     ("hash", &[]),
@@ -124,11 +124,12 @@ const ARROWS: [(&str, &[&str]); 20] = [
     ("error", &["diff", "patch", "store"]),
     ("store", &["error", "hash", "stop", "time"]),
     ("library", &["error", "hash", "skill", "stop", "time"]),
-    ("guard", &["error", "library"]),
+    ("guard", &["error", "hash", "library"]),
+    ("verdicts", &["error", "guard", "store", "sync", "time"]),
     (
         "config",
         &[
-            "error", "library", "manage", "skill", "stop", "store", "time",
+            "error", "guard", "library", "manage", "skill", "stop", "store", "time",
         ],
     ),
     ("validate", &["error", "library", "skill"]),
@@ -152,6 +153,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
             "store",
             "sync",
             "time",
+            "verdicts",
         ],
     ),
     (
@@ -169,6 +171,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
             "curate",
             "diff",
             "error",
+            "guard",
             "hash",
             "library",
             "manage",
@@ -181,6 +184,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
             "time",
             "usage",
             "validate",
+            "verdicts",
         ],
     ),
     ("main", &["cli"]),

@@ -50,6 +50,7 @@ fn writer(library: &Library) -> Writer {
         policy: Policy::default(),
         support_budget: 1 << 26,
         automations: Vec::new(),
+        gate: skilldb::manage::GateSettings::default(),
         is_rehearsal: false,
         now: Timestamp::parse(common::NOW).unwrap(),
     };

@@ -357,6 +357,6 @@ fn a_refused_create_leaves_the_tree_as_it_was_whatever_stood_there() {
         ],
         1,
     );
-    assert_eq!(told["error"]["code"], "bidi-control");
+    assert_eq!(told["error"]["code"], "scan-blocked");
     assert_same(&library, &before, "");
 }

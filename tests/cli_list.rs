@@ -106,6 +106,7 @@ fn the_object_of_a_skill_holds_what_scripts_read() {
           "version": "1.10",
           "content_hash": "9963d874abc8b1acd36e5ed58c9be6b54fd0877579a22a138575fe10ada5b060",
           "size": 69,
+          "verdict": "safe",
           "diagnostics": [
             "name-mismatch"
           ]

@@ -279,6 +279,7 @@ fn help_names_the_commands_and_exit_codes() {
       list          List skills
       show          Show one skill, or one file of it
       validate      Judge skill files by the Agent Skills spec
+      scan          Look for what could hurt in skills
       roots         List the folders of the library, add and remove them
       sql           Ask the database: one statement, read-only
       stats         Show which skills are used, which never are, and by whom

@@ -162,6 +162,7 @@ fn the_object_holds_header_files_and_body() {
         "version": null,
         "content_hash": "9ff034fc18d148ace2fa23711403079652a5faedb3135b56789fada18c5b18bd",
         "size": 219,
+        "verdict": "safe",
         "license": "MIT",
         "compatibility": null,
         "argument_hint": "[env]",

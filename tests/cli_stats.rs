@@ -91,6 +91,9 @@ fn off_a_terminal_each_record_is_a_line_with_its_kind_first() {
     total	background	1
     total	events	13
     total	not-installed	3
+    total	caution	0
+    total	dangerous	0
+    total	not-scanned	0
     most-used	rising	4	0	1	2026-01-02T12:00:00.000Z	[DIR]/skills/rising
     most-used	falling	3	1	0	2025-12-30T12:00:00.000Z	[DIR]/skills/falling
     never-used	looked-at	0	[DIR]/skills/looked-at
@@ -147,6 +150,7 @@ fn json_has_the_same_numbers_by_name() {
     let totals = json!({
         "skills": 5, "used": 2, "never_used": 3, "use_count": 7, "view_count": 1, "file_count": 1,
         "failure_count": 1, "background_count": 1, "events": 13, "not_installed_events": 3, "stale_candidates": 3,
+        "safe": 5, "caution": 0, "dangerous": 0, "not_scanned": 0,
     });
     assert_eq!(told["totals"], totals);
     let names = |key: &str| common::strings(&told[key], "name");

@@ -187,6 +187,7 @@ impl Machine {
             policy: skilldb::manage::Policy::default(),
             support_budget: 1 << 26,
             automations: Vec::new(),
+            gate: skilldb::manage::GateSettings::default(),
             is_rehearsal: false,
             now: Timestamp::parse(common::NOW).unwrap(),
         };

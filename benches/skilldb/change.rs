@@ -66,6 +66,7 @@ impl Library {
             policy: Policy::default(),
             support_budget: 1 << 26,
             automations: Vec::new(),
+            gate: skilldb::manage::GateSettings::default(),
             is_rehearsal: false,
             now: Timestamp::from_millis(1_000),
         };

@@ -5,6 +5,7 @@ mod corpus;
 mod curate;
 mod format;
 mod patch;
+mod scan;
 mod sync;
 
 use criterion::{criterion_group, criterion_main};
@@ -15,6 +16,7 @@ criterion_group!(
     curate::benches,
     format::benches,
     patch::benches,
+    scan::benches,
     sync::benches
 );
 criterion_main!(all);

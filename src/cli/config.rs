@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::output::columns;
-use crate::config::{ColorChoice, Curator, HOME_FILE, Origin, PROJECT_FILE};
+use crate::config::{ColorChoice, Curator, GuardConfig, HOME_FILE, Origin, PROJECT_FILE};
 use crate::error::Result;
 
 /// Show the settings in force
@@ -42,6 +42,23 @@ A config.yaml with every key:
       ops: {archive_after_days: 365}
     tags:
       seasonal: {stale_after_days: never, archive_after_days: never}
+  guard:
+    policy:                         allow, ask, block by trust and verdict
+      own: {dangerous: ask}         builtin, trusted, own, agent-created, community
+    trust:
+      - {root: ~/work/skills, as: trusted}
+    off:
+      - {rule: supply.registry-redirect, reason: our own mirror}
+    accept:
+      - {finding: 0123456789abcdef, reason: read it}
+    rules:
+      - id: acme.intranet
+        class: network              `skilldb scan --rules` lists classes and rules
+        severity: high              info, low, medium, high, critical
+        near: [intranet.acme]       lower-case words of which one is in every match
+        pattern: intranet\\.acme\\S*
+        say: Names a host of the intranet.
+        reason: must not leave the house
   color: auto                       auto, always, never")]
 pub(super) struct Args {
     /// Show where each value comes from
@@ -113,6 +130,7 @@ fn settings(context: &Context) -> Vec<(String, String, String)> {
         ));
     }
     curator(&config.curator, &mut settings);
+    guard(&config.guard, &mut settings);
     for (key, value) in [("actor", &config.actor), ("session", &config.session)] {
         if let Some(value) = value {
             settings.push((
@@ -188,6 +206,40 @@ fn curator(curator: &Curator, settings: &mut Vec<(String, String, String)>) {
             );
             add(&format!("{kind}.{name}"), words, &setting.origin);
         }
+    }
+}
+
+/// What is said about the guard.
+fn guard(guard: &GuardConfig, settings: &mut Vec<(String, String, String)>) {
+    for line in &guard.policy_lines {
+        let (trust, verdict, answer) = &line.value;
+        let words = format!("{trust} {verdict} {answer}");
+        settings.push(("guard.policy".to_owned(), words, origin_words(&line.origin)));
+    }
+    for line in &guard.trust {
+        let (root, trust) = &line.value;
+        let words = format!("{} {}", root.display(), trust.as_str());
+        settings.push(("guard.trust".to_owned(), words, origin_words(&line.origin)));
+    }
+    let Some(origin) = &guard.rules_origin else {
+        return;
+    };
+    let origin = origin_words(origin);
+    for (key, list) in [("off", &guard.rules.off), ("accept", &guard.rules.accepted)] {
+        for (id, reason) in list {
+            settings.push((
+                format!("guard.{key}"),
+                format!("{id}: {reason}"),
+                origin.clone(),
+            ));
+        }
+    }
+    for rule in &guard.rules.own {
+        settings.push((
+            "guard.rules".to_owned(),
+            format!("{}: {}", rule.id, rule.reason),
+            origin.clone(),
+        ));
     }
 }
 

@@ -15,7 +15,8 @@ use crate::time::Timestamp;
 
 /// List skills
 ///
-/// Off a terminal: one skill a line, tab-separated: name, state, folder, description.
+/// Off a terminal: one skill a line, tab-separated: name, state, folder, description, and the guard's verdict where
+/// it is not safe.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   skilldb list                                  the live skills
@@ -74,6 +75,11 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
 /// One skill a line, straight from the statement: nothing is held.
 fn stream(out: &mut Output, store: &Store, archived: bool) -> Result<()> {
     let mut line = String::new();
+    let flagged: HashMap<String, String> = store
+        .flagged()?
+        .into_iter()
+        .map(|flag| (flag.path, flag.verdict))
+        .collect();
     store.each_short(archived, |skill| {
         line.clear();
         for (separator, part) in [
@@ -100,6 +106,16 @@ fn stream(out: &mut Output, store: &Store, archived: bool) -> Result<()> {
                 line.push_str(&one_line(part));
             } else {
                 line.push_str(part);
+            }
+        }
+        if !flagged.is_empty() {
+            let path = match skill.rel_path {
+                "." => skill.root.to_owned(),
+                rel_path => format!("{}/{rel_path}", skill.root),
+            };
+            if let Some(verdict) = flagged.get(&path) {
+                line.push('\t');
+                line.push_str(verdict);
             }
         }
         out.line(&line)
@@ -149,14 +165,29 @@ fn table(out: &mut Output, skills: &[SkillRow]) -> Result<()> {
         let description = skill.description.as_deref().unwrap_or("(no description)");
         rows.push(vec![
             fit(label, name_width),
-            skill.state.clone(),
+            flag_of(skill).unwrap_or_else(|| skill.state.clone()),
             fit(description, room),
         ]);
     }
     out.table(&rows)?;
     out.flush()?;
     out.say(&format!("{}.", plural(skills.len() as u64, "skill")));
+    let flagged = skills
+        .iter()
+        .filter(|skill| flag_of(skill).is_some())
+        .count();
+    if flagged > 0 {
+        let words = plural(flagged as u64, "flagged skill");
+        out.say(&format!("{words}: skilldb scan"));
+    }
     Ok(())
+}
+
+/// The verdict of a skill that is not safe.
+fn flag_of(skill: &SkillRow) -> Option<String> {
+    let is_live = skill.state != "archived";
+    let verdict = skill.verdict.clone();
+    verdict.filter(|verdict| is_live && verdict != "safe")
 }
 
 fn say_refused(context: &mut Context, store: &Store) -> Result<()> {
@@ -225,6 +256,7 @@ pub(super) fn skill_object(skill: &SkillRow) -> Map<String, Value> {
         "version": skill.version,
         "content_hash": skill.content_hash,
         "size": skill.size,
+        "verdict": skill.verdict,
     });
     match value {
         Value::Object(map) => map,

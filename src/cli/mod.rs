@@ -21,6 +21,7 @@ mod record;
 mod refs;
 mod relink;
 mod roots;
+mod scan;
 mod show;
 mod sql;
 mod stats;
@@ -108,6 +109,7 @@ enum Command {
     List(list::Args),
     Show(show::Args),
     Validate(validate::Args),
+    Scan(scan::Args),
     Roots(roots::Args),
     Sql(sql::Args),
     Stats(stats::Args),
@@ -286,6 +288,7 @@ fn execute(cli: Cli, color: &mut ColorChoice) -> Result<()> {
         Command::List(args) => list::run(&mut context, &args),
         Command::Show(args) => show::run(&mut context, &args),
         Command::Validate(args) => validate::run(&mut context, &args),
+        Command::Scan(args) => scan::run(&mut context, &args),
         Command::Roots(args) => roots::run(&mut context, &args),
         Command::Sql(args) => sql::run(&mut context, &args),
         Command::Stats(args) => stats::run(&mut context, &args),

@@ -109,6 +109,15 @@ fn print_skill(context: &mut Context, store: &Store, skill: &SkillAddress) -> Re
     if context.out.width.is_some() && !bytes.ends_with(b"\n") {
         context.out.bytes(b"\n")?;
     }
+    // Whoever reads the text, an agent above all, should know.
+    let verdict = store.verdict_of(skill.id)?;
+    if let Some(verdict) = verdict.filter(|verdict| verdict != "safe") {
+        context.out.flush()?;
+        context.out.warn(&format!(
+            "`{}` is flagged as {verdict}: skilldb scan {}",
+            skill.name, skill.name
+        ));
+    }
     Ok(())
 }
 

@@ -22,6 +22,55 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) automations: Vec<String>,
     pub(super) curator: Option<FileCurator>,
+    pub(super) guard: Option<FileGuard>,
+}
+
+/// Who is trusted, what follows from a verdict, which rules are in force.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileGuard {
+    #[serde(default)]
+    pub(super) policy: BTreeMap<String, BTreeMap<String, String>>,
+    #[serde(default)]
+    pub(super) trust: Vec<FileTrust>,
+    #[serde(default)]
+    pub(super) rules: Vec<FileOwnRule>,
+    #[serde(default)]
+    pub(super) off: Vec<FileReason>,
+    #[serde(default)]
+    pub(super) accept: Vec<FileReason>,
+}
+
+/// How far what lies below a folder is trusted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileTrust {
+    pub(super) root: String,
+    pub(super) r#as: String,
+}
+
+/// A rule of the user.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileOwnRule {
+    pub(super) id: String,
+    pub(super) class: String,
+    pub(super) severity: String,
+    pub(super) near: Vec<String>,
+    pub(super) pattern: String,
+    pub(super) phrase: Option<bool>,
+    pub(super) say: String,
+    pub(super) fix: Option<String>,
+    pub(super) reason: String,
+}
+
+/// A rule that is off, or a finding that was accepted, and why.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileReason {
+    pub(super) rule: Option<String>,
+    pub(super) finding: Option<String>,
+    pub(super) reason: Option<String>,
 }
 
 /// When the curator runs, and what ages how fast.

@@ -141,6 +141,7 @@ impl Writer {
             for hash in &hashes {
                 tx.purge(hash, note, now)?;
             }
+            tx.forget_all_scans()?;
             match which {
                 Which::Containing(text) => {
                     Ok((tx.purge_proposals(text, now)?, tx.purge_words(text)?))

@@ -5,17 +5,18 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use super::draft::Draft;
-use super::judge::{inspect, judge};
-use super::make::{Attempt, Context, make, note_failure};
+use super::guarded::{Gate, GateSettings, Passed, Wish};
+use super::judge::judge;
+use super::make::{Context, make};
 use super::ownership::Policy;
-use super::plan::{Action, Effect, Plan};
+use super::plan::{Effect, Plan};
 use super::planner::Planner;
+use super::proposals;
 use super::recover::{Fate, Recovered, recover};
 use super::request::{Request, Who};
-use super::{proposals, rendered};
 use crate::error::{Error, Result};
 use crate::hash::hash_of;
-use crate::store::{self, ChangeRow, Decision, LibraryLock, ProposalRow, RootRow, Store};
+use crate::store::{self, Actor, ChangeRow, Decision, LibraryLock, ProposalRow, RootRow, Store};
 use crate::sync::{self, Progress};
 use crate::time::Timestamp;
 
@@ -34,6 +35,8 @@ pub struct Settings {
     pub support_budget: u64,
     /// Files of the user that name skills.
     pub automations: Vec<PathBuf>,
+    /// What is let into a skill.
+    pub gate: GateSettings,
     /// Whether only the library's own root is written: a rehearsal on a copy.
     pub is_rehearsal: bool,
     /// The moment that is noted.
@@ -67,23 +70,6 @@ pub struct Done {
     pub notes: Vec<String>,
 }
 
-/// What would be done.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Preview {
-    /// What happens to each skill: name and title.
-    pub parts: Vec<(String, String)>,
-    /// What becomes of the files, as a unified diff; moves and whole folders as lines of their own.
-    pub diff: String,
-    /// How the text to replace was found.
-    pub strategy: Option<String>,
-    /// First and last line of each place of a patch, in the old text.
-    pub places: Vec<(u32, u32)>,
-    /// What should be said besides.
-    pub notes: Vec<String>,
-    /// Why a person would have to decide; `None` when nobody would be asked.
-    pub asks: Option<String>,
-}
-
 /// How far a person was asked already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Consent {
@@ -100,6 +86,9 @@ pub struct Writer {
     settings: Settings,
     recovered: Vec<Recovered>,
     count: u32,
+    gate: Gate,
+    /// A person approved what is carried out.
+    is_approved: bool,
     _lock: LibraryLock,
 }
 
@@ -127,6 +116,8 @@ impl Writer {
             settings,
             recovered,
             count: 0,
+            gate: Gate::default(),
+            is_approved: false,
             _lock: lock,
         })
     }
@@ -174,7 +165,10 @@ impl Writer {
         self.refresh(&request)?;
         let draft = self.draft(&who, &request)?;
         proposals::check_base(&proposal, &draft.plan)?;
-        self.perform(&who, &request, Consent::Given(id))
+        self.is_approved = true;
+        let done = self.perform(&who, &request, Consent::Given(id));
+        self.is_approved = false;
+        done
     }
 
     /// Closes a proposal.
@@ -242,11 +236,33 @@ impl Writer {
             now: self.settings.now,
         };
         let notes = RefCell::new(Vec::new());
-        let look = |plan: &Plan, staged: &[Option<PathBuf>]| inspect(plan, staged, &notes);
+        let passed: RefCell<Passed> = RefCell::new(Vec::new());
+        let skills = draft.wishes.iter().filter_map(|(_, skill)| skill.as_ref());
+        let wish = Wish {
+            actor: who.actor,
+            is_person: who.actor == Actor::User || self.is_approved,
+            is_rehearsal: false,
+            skills: skills.collect(),
+        };
+        let look = |plan: &Plan, staged: &[Option<PathBuf>]| {
+            let looked = self
+                .gate
+                .inspect(&self.settings.gate, &wish, (plan, staged), &notes)?;
+            passed.borrow_mut().extend(looked);
+            Ok(())
+        };
         let id = make(&mut self.store, &mut draft.plan, context, &look)?;
         draft.notes.extend(notes.into_inner());
+        let change = self.store.change(id)?;
+        let now = self.settings.now;
+        self.gate.keep(
+            &self.settings.gate,
+            &mut self.store,
+            &change,
+            (&passed.into_inner(), now),
+        );
         Ok(Outcome::Done(Box::new(Done {
-            change: self.store.change(id)?,
+            change,
             places: draft.places,
             notes: draft.notes,
         })))
@@ -356,107 +372,6 @@ impl Writer {
         }
         Ok(())
     }
-
-    /// Notes an attempt at something that is about no single skill.
-    pub(super) fn note_attempt(&mut self, who: &Who, action: Action, name: &str, error: &Error) {
-        let attempt = Attempt {
-            action: action.as_str(),
-            actor: who.actor.as_str(),
-            strategy: None,
-            undoes: None,
-            skill_id: None,
-            name,
-            file: None,
-            before: None,
-        };
-        self.note_failed(who, &attempt, error);
-    }
-
-    /// Notes a failed attempt. What went wrong is told in any case, so trouble with noting it is not.
-    fn note_failed(&mut self, who: &Who, attempt: &Attempt<'_>, error: &Error) {
-        let context = Context {
-            session: who.session.as_deref(),
-            reason: who.reason.as_deref(),
-            now: self.settings.now,
-        };
-        let _ = note_failure(&mut self.store, attempt, context, error);
-    }
-
-    /// Notes what failed, and of which skill where that can be told.
-    fn note(&mut self, who: &Who, request: &Request, error: &Error) {
-        let undone = match request {
-            Request::Undo { change } => self.store.change(*change).ok(),
-            _ => None,
-        };
-        let undoes = undone.as_ref().map(|change| change.id);
-        // The skill the trouble is with, where that can be told; else the first one.
-        let at = match error {
-            Error::Clash { path, .. } | Error::Conflict { path, .. } => Some(path.clone()),
-            _ => None,
-        };
-        let skills: Vec<i64> = undone
-            .iter()
-            .flat_map(|change| change.parts.iter().filter_map(|part| part.skill))
-            .collect();
-        let is_at = |id: &&i64| {
-            let facts = self.store.skill_facts(**id).ok();
-            facts.is_some_and(|facts| at.as_ref().is_some_and(|at| at.starts_with(facts.path())))
-        };
-        let skill = skills
-            .iter()
-            .find(is_at)
-            .or_else(|| skills.first())
-            .copied();
-        let facts = request
-            .skill()
-            .or(skill)
-            .and_then(|id| self.store.skill_facts(id).ok());
-        let name = match (request, &facts) {
-            (Request::Create { name, .. }, _) => name.clone(),
-            (_, Some(facts)) => facts.name.clone(),
-            (_, None) => String::new(),
-        };
-        let attempt = Attempt {
-            action: request.action().as_str(),
-            actor: who.actor.as_str(),
-            strategy: None,
-            undoes,
-            skill_id: facts.as_ref().map(|facts| facts.id),
-            name: &name,
-            file: request
-                .file()
-                .or_else(|| facts.as_ref().map(|facts| facts.file_name.as_str())),
-            before: None,
-        };
-        self.note_failed(who, &attempt, error);
-    }
-}
-
-/// Says what a request would do. Takes no lock and writes nothing.
-///
-/// # Errors
-/// Why it would not be done.
-pub fn preview(
-    store: &Store,
-    settings: &Settings,
-    who: &Who,
-    request: &Request,
-) -> Result<Preview> {
-    let draft = Planner::new(store, settings).draft(who, request, "dry-run".to_owned())?;
-    let asks = judge(who, request, &draft, &settings.policy)?;
-    Ok(Preview {
-        parts: draft
-            .plan
-            .parts
-            .iter()
-            .map(|part| (part.name.clone(), part.title.clone()))
-            .collect(),
-        diff: rendered::diff(store, &draft.plan)?,
-        strategy: draft.plan.strategy,
-        places: draft.places,
-        notes: draft.notes,
-        asks,
-    })
 }
 
 /// Begins the names of what is written aside.

@@ -21,6 +21,7 @@ mod proposals;
 mod purge;
 mod query;
 mod roots;
+mod scans;
 mod skills;
 mod snapshots;
 mod statement;
@@ -59,6 +60,7 @@ pub use query::{
     Copy, DeclaredConfig, DiagnosticRow, MissingRow, RefusedRow, ShortRow, SkillDetail, SkillRow,
 };
 pub use roots::{RootCounts, RootRow};
+pub use scans::{Flag, KnownScan, KnownVerdict, NewScan, ScanFinding, ToScan, VerdictCounts};
 pub use skills::{KnownSkill, Place};
 pub use snapshots::{Extent, SnapshotFile, SnapshotRow, SnapshotSkill};
 pub use statement::{RowSink, Value};

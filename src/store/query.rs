@@ -42,6 +42,8 @@ pub struct SkillRow {
     pub content_hash: Option<String>,
     /// Bytes of the skill file.
     pub size: i64,
+    /// What the guard says; `None` while nobody looked.
+    pub verdict: Option<String>,
 }
 
 /// Everything `show --json` tells beyond the listing.
@@ -141,7 +143,7 @@ pub struct Copy {
 }
 
 const LIST: &str = "SELECT id, name, declared_name, folder, category, description, path, rel_path, root, file_name, state,
-      origin, pinned, parse_status, version, content_hash, size
+      origin, pinned, parse_status, version, content_hash, size, verdict
     FROM v_skill";
 
 fn skill_row(row: &Row<'_>) -> rusqlite::Result<SkillRow> {
@@ -163,6 +165,7 @@ fn skill_row(row: &Row<'_>) -> rusqlite::Result<SkillRow> {
         version: row.get(14)?,
         content_hash: row.get(15)?,
         size: row.get(16)?,
+        verdict: row.get(17)?,
     })
 }
 

@@ -21,7 +21,7 @@ use super::output::plural;
 use super::{Context, progress};
 use crate::error::{Error, Result};
 use crate::library::RootKind;
-use crate::manage::{self, Outcome, Preview, Request, Settings, Who, Writer};
+use crate::manage::{self, GateSettings, Outcome, Preview, Request, Settings, Who, Writer};
 use crate::store::{Actor, RootRow, SkillAddress, Store};
 
 pub(super) use tell::{outcome_object, plan_object, tell_outcome, tell_recovered};
@@ -144,9 +144,32 @@ pub(super) fn settings(context: &Context) -> Settings {
             .iter()
             .map(|file| file.value.clone())
             .collect(),
+        gate: gate(context),
         is_rehearsal: false,
         now: context.now,
     }
+}
+
+/// What the configuration says about the guard.
+fn gate(context: &Context) -> GateSettings {
+    let guard = &context.config.guard;
+    let trust = guard.trust.iter().map(|setting| setting.value.clone());
+    GateSettings {
+        rules: guard.rules.clone(),
+        policy: guard.policy.clone(),
+        trust: trust.collect(),
+        consent: on_terminal,
+    }
+}
+
+/// Asks whoever sits at the terminal; off one the answer is no.
+fn on_terminal(question: &str) -> bool {
+    ask(&Writing::default(), question).is_ok()
+}
+
+/// The answer of a person who said `--yes`.
+fn always(_: &str) -> bool {
+    true
 }
 
 /// The library's own folder of skills, whether it is there or not.
@@ -163,6 +186,17 @@ pub(super) fn open(context: &Context) -> Result<Writer> {
     Ok(writer)
 }
 
+/// As [`open`], for a person who may have answered already what would be asked.
+pub(super) fn open_for(context: &Context, writing: &Writing) -> Result<Writer> {
+    let mut settings = settings(context);
+    if writing.yes && writing.who(context)?.actor == Actor::User {
+        settings.gate.consent = always;
+    }
+    let writer = Writer::open(settings, progress::for_stderr().as_ref())?;
+    tell_recovered(context, writer.recovered());
+    Ok(writer)
+}
+
 /// The library as a command that changes it has it: opened once, with the lock, or only to be read for a dry run.
 pub(super) enum Session {
     Dry(Box<Store>),
@@ -174,7 +208,8 @@ impl Session {
         if writing.dry_run {
             Ok(Self::Dry(Box::new(context.read_only()?)))
         } else {
-            Ok(Self::Wet(Box::new(open(context)?)))
+            let writer = open_for(context, writing)?;
+            Ok(Self::Wet(Box::new(writer)))
         }
     }
 

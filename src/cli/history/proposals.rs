@@ -4,7 +4,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::super::Context;
-use super::super::change::{Results, Writing, open, outcome_object, tell_outcome};
+use super::super::change::{Results, Writing, open, open_for, outcome_object, tell_outcome};
 use super::super::output::{clean, fit, one_line, plural};
 use crate::error::Result;
 use crate::manage::only_people;
@@ -180,12 +180,14 @@ fn approve(context: &mut Context, args: &ApproveArgs) -> Result<()> {
         let done = if args.writing.dry_run {
             shown(context, *id)
         } else {
-            open(context)?.approve(*id).and_then(|outcome| {
-                if context.out.json {
-                    return Ok(Some(outcome_object(&outcome)));
-                }
-                tell_outcome(context, &outcome).map(|()| None)
-            })
+            open_for(context, &args.writing)?
+                .approve(*id)
+                .and_then(|outcome| {
+                    if context.out.json {
+                        return Ok(Some(outcome_object(&outcome)));
+                    }
+                    tell_outcome(context, &outcome).map(|()| None)
+                })
         };
         results.add(context, args.ids.len(), done)?;
     }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::error::Result;
 use crate::store::{
     ClientUse, CostRow, DayCount, NotInstalled, SkillUse, StaleRow, Store, Totals, TrendRow,
+    VerdictCounts,
 };
 use crate::time::Timestamp;
 
@@ -33,6 +34,7 @@ pub(super) struct Numbers {
     pub(super) by_client: Vec<ClientUse>,
     pub(super) stale: Vec<StaleRow>,
     pub(super) costs: Vec<CostRow>,
+    pub(super) verdicts: VerdictCounts,
 }
 
 pub(super) fn gather(store: &Store, now: Timestamp, limit: u32) -> Result<Numbers> {
@@ -52,6 +54,7 @@ pub(super) fn gather(store: &Store, now: Timestamp, limit: u32) -> Result<Number
         by_client: store.by_client()?,
         stale: store.untouched_since(now.days_before(STALE_DAYS))?,
         costs: store.costs(limit)?,
+        verdicts: store.verdict_counts()?,
     })
 }
 

@@ -88,6 +88,16 @@ fn pictures(out: &mut Output, numbers: &Numbers, args: &Args, now: Timestamp) ->
         plural(totals.files, "file read"),
         grouped(totals.failures),
     ))?;
+    let verdicts = &numbers.verdicts;
+    if verdicts.caution + verdicts.dangerous > 0 {
+        let words = format!(
+            "{} dangerous, {} to be read with caution: skilldb scan",
+            grouped(verdicts.dangerous),
+            grouped(verdicts.caution)
+        );
+        let words = out.paint(Style::Error, &words);
+        out.line(&words)?;
+    }
     if totals.background > 0 {
         let words = plural(totals.background, "background event");
         out.line(&format!("{words} of reviewers and curators count apart."))?;

@@ -37,6 +37,8 @@ pub(super) fn object(numbers: &Numbers, limit: usize) -> Value {
             "use_count": totals.uses, "view_count": totals.views, "file_count": totals.files, "failure_count": totals.failures,
             "background_count": totals.background, "events": totals.events, "not_installed_events": totals.not_installed,
             "stale_candidates": numbers.stale.len(),
+            "safe": numbers.verdicts.safe, "caution": numbers.verdicts.caution, "dangerous": numbers.verdicts.dangerous,
+            "not_scanned": numbers.verdicts.unknown,
         },
         "days": span(&numbers.days, "day"),
         "weeks": span(&numbers.weeks, "from"),
@@ -91,6 +93,9 @@ fn totals(out: &mut Output, numbers: &Numbers) -> Result<()> {
         ("background", totals.background),
         ("events", totals.events),
         ("not-installed", totals.not_installed),
+        ("caution", numbers.verdicts.caution),
+        ("dangerous", numbers.verdicts.dangerous),
+        ("not-scanned", numbers.verdicts.unknown),
     ] {
         record(out, &["total", what, &count.to_string()])?;
     }

@@ -4,16 +4,18 @@ mod report;
 
 use std::path::{Path, PathBuf};
 
-use self::report::{object, tell};
+use self::report::{object, round_object, tell, tell_round};
 use super::import::linked_words;
 use super::{Context, client_folders, progress};
 use crate::config::Config;
 use crate::error::{Error, Result};
+use crate::guard::Guard;
 use crate::library::client::{self, Client, ClientRoot, Scope};
 use crate::library::{Root, RootKind};
 use crate::store::{RootRow, Store};
 use crate::sync::{self, Options, Report, Selection};
 use crate::usage::{self, Linked, Resolver};
+use crate::verdicts::{self, Round, Which};
 
 /// Reconcile the database with the files on disk
 ///
@@ -89,13 +91,22 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     } else {
         Vec::new()
     };
+    let round = if args.dry_run {
+        Round::default()
+    } else {
+        look(context)
+    };
     if context.out.json {
-        context.out.object(object(&report, &linked))?;
+        let mut object = object(&report, &linked);
+        object["scan"] = round_object(&round);
+        context.out.object(object)?;
     } else {
         for linked in &linked {
             context.out.say(&linked_words(linked));
         }
         tell(&mut context.out, &report, args.dry_run)?;
+        context.out.flush()?;
+        tell_round(&context.out, &round);
     }
     let is_bad = !report.held_back.is_empty()
         || report.has_closed_root()
@@ -105,6 +116,28 @@ pub(super) fn run(context: &mut Context, args: &Args) -> Result<()> {
     } else {
         Ok(())
     }
+}
+
+/// Looks at what changed with the eyes of the guard. The mirror stands whatever becomes of this.
+fn look(context: &Context) -> Round {
+    let guard = Guard::new(context.config.guard.rules.clone());
+    let looked =
+        Store::open(&context.config.home.value, context.now).and_then(|store| match store {
+            Some(mut store) => verdicts::refresh(
+                &mut store,
+                &guard,
+                Which::Changed,
+                context.now,
+                progress::for_stderr().as_ref(),
+            ),
+            None => Ok(Round::default()),
+        });
+    looked.unwrap_or_else(|error| {
+        context.out.warn(&format!(
+            "Not scanned: {error}. `skilldb scan` tries again."
+        ));
+        Round::default()
+    })
 }
 
 /// Takes in uses that waited to be recorded, and links events to skills that appeared.

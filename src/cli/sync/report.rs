@@ -6,12 +6,14 @@ use serde_json::{Value, json};
 
 use crate::cli::findings::{self, Line};
 use crate::cli::output::{Output, Style, clean, grouped, plural, size};
+use crate::cli::scan;
 use crate::error::Result;
 use crate::library::WalkFinding;
 use crate::skill::Severity;
 use crate::store::RefusedRow;
 use crate::sync::{HeldBack, Report, Touched};
 use crate::usage::Linked;
+use crate::verdicts::Round;
 
 /// Lines of one kind that are printed before the rest is only counted.
 const SHOWN: usize = 20;
@@ -28,6 +30,49 @@ pub(super) fn tell(out: &mut Output, report: &Report, dry_run: bool) -> Result<(
     }
     tell_kept(out, report);
     out.line(&count_line(report, dry_run))
+}
+
+/// Tells what the guard found in what is new or changed.
+pub(super) fn tell_round(out: &Output, round: &Round) {
+    for worse in round.worse.iter().take(SHOWN) {
+        let word = out.paint_err(scan::style(worse.verdict), worse.verdict.as_str());
+        let (name, what) = (clean(&worse.name), clean(&worse.worst));
+        out.warn(&format!("! {name}  {word}  {what}"));
+    }
+    for (path, why) in &round.unreadable {
+        out.warn(&format!(
+            "{} could not be scanned: {}",
+            clean(path),
+            clean(why)
+        ));
+    }
+    if let Some(first) = round.worse.first() {
+        let more = round.worse.len().saturating_sub(SHOWN);
+        let more = if more > 0 {
+            format!("{} more. ", grouped(more as u64))
+        } else {
+            String::new()
+        };
+        out.warn(&format!(
+            "{more}All that was found: skilldb scan {}",
+            clean(&first.name)
+        ));
+    }
+}
+
+/// The same for programs.
+pub(super) fn round_object(round: &Round) -> Value {
+    let worse: Vec<Value> = round
+        .worse
+        .iter()
+        .map(|worse| json!({"name": worse.name, "path": worse.path, "verdict": worse.verdict.as_str(), "worst": worse.worst}))
+        .collect();
+    let unreadable: Vec<Value> = round
+        .unreadable
+        .iter()
+        .map(|(path, why)| json!({"path": path, "why": why}))
+        .collect();
+    json!({"scanned": round.looked, "worse": worse, "unreadable": unreadable})
 }
 
 fn tell_changes(out: &Output, report: &Report) {

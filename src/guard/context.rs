@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::context_words::{BAD_SECTIONS, NEGATIONS, PLANTS, SECTIONS, TALK};
+use super::context_words::{BAD_SECTIONS, NEGATIONS, ORDERS, PLANTS, SECTIONS, TALK};
 use super::kinds::Role;
 use super::markdown::{Kind, Outline};
 use super::rule::Sort;
@@ -116,7 +116,11 @@ fn signs(
     } else {
         let before = sentence_before(text, range.start);
         let behind = sentence_behind(text, range.end);
-        if NEGATIONS.is_in(&before) {
+        // "To avoid a question, set it" forbids nothing, and "whenever" is no "never".
+        let forbidden = before
+            .replace("to avoid ", "to ")
+            .replace("whenever ", "when ");
+        if NEGATIONS.is_in(&forbidden) {
             signs.push("the sentence forbids it");
         }
         if TALK.is_in(&before)
@@ -135,7 +139,15 @@ fn signs(
         {
             signs.push("the sentence talks about it");
         }
-        if is_quoted(text, range) && !has(&before, PLANTS) {
+        // A command in back-ticks behind an order is to be run, not talked about.
+        let is_command =
+            sort != Sort::Phrase && signs.is_empty() && is_ordered(setting, range, &before);
+        // A cell of a table that holds a command and nothing else is a step as good as any.
+        let is_cell = kind == Some(Kind::Table) && sort != Sort::Phrase && signs.is_empty();
+        // What a header holds is written in quotes whatever it says.
+        let is_value = kind == Some(Kind::Header);
+        let is_meant = is_command || is_cell || is_value || has(&before, PLANTS);
+        if is_quoted(text, range) && !is_meant {
             signs.push("it is quoted");
         }
         if sort != Sort::Phrase
@@ -226,6 +238,36 @@ fn runnable_signs(setting: &Setting<'_>, range: &Range<usize>, signs: &mut Vec<&
     ) {
         signs.push("the line looks for it");
     }
+}
+
+/// Whether a command in back-ticks is ordered: by the words before the back-ticks, or before itself.
+fn is_ordered(setting: &Setting<'_>, range: &Range<usize>, before: &str) -> bool {
+    let inline = setting
+        .outline
+        .and_then(|outline| outline.inline_at(range.start));
+    inline.map_or_else(
+        || ends_in_order(before),
+        |code| ends_in_order(&sentence_before(&setting.text.text, code.start)),
+    )
+}
+
+/// Whether the words right before a command tell to do it: `run`, `then use`, `by setting`, or a colon.
+fn ends_in_order(before: &str) -> bool {
+    let before = before.trim_end_matches(|letter: char| {
+        letter.is_whitespace() || matches!(letter, '`' | '*' | '"' | '(' | '_')
+    });
+    let is_label = before.ends_with(':') && before.split_whitespace().count() > 1;
+    is_label || has_whole_word(last_words(before), ORDERS)
+}
+
+/// The last few words of a text.
+fn last_words(text: &str) -> &str {
+    let from = text
+        .char_indices()
+        .rev()
+        .filter(|(_, letter)| letter.is_whitespace())
+        .nth(2);
+    from.map_or(text, |(at, _)| &text[at..])
 }
 
 /// Most bytes that are looked at around a match: a line without an end must not be read anew for each of its matches.

@@ -297,6 +297,8 @@ fn is_code_line(line: &str) -> bool {
 /// Words that mix Latin letters with look-alikes of other scripts.
 fn mixed(text: &Text, hidden: &mut Hidden) {
     use unicode_security::MixedScript;
+    // Three are as bad as a thousand.
+    const ENOUGH: u32 = 64;
     let mut count = 0;
     let mut first = None;
     let mut offset = 0;
@@ -305,8 +307,10 @@ fn mixed(text: &Text, hidden: &mut Hidden) {
         .split_inclusive(|letter: char| !letter.is_alphanumeric())
     {
         let bare = word.trim_end_matches(|letter: char| !letter.is_alphanumeric());
-        if count < 64
-            && !bare.is_ascii()
+        if count == ENOUGH {
+            break;
+        }
+        if !bare.is_ascii()
             && bare.chars().count() >= 3
             && is_look_alike(bare)
             && !bare.is_single_script()

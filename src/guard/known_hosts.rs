@@ -160,6 +160,16 @@ pub(super) const REGISTRIES: &[&str] = &[
 ];
 
 pub(super) const SERVICES: &[&str] = &[
+    "fireworks.ai",
+    "z.ai",
+    "nvidia.com",
+    "cerebras.ai",
+    "sambanova.ai",
+    "novita.ai",
+    "deepinfra.com",
+    "baseten.co",
+    "hyperbolic.xyz",
+    "router.huggingface.co",
     "api.openai.com",
     "openai.com",
     "api.anthropic.com",

@@ -45,8 +45,17 @@ pub(super) struct Outline {
     headings: Vec<(u8, String)>,
 }
 
+/// Most bytes of a text whose outline is read. What stands behind is no part of anything, so that nothing there is taken
+/// for talk: a text that is made to be slow gains nothing by it.
+const MAX_OUTLINED: usize = 256 * 1024;
+
 /// Reads the outline of a text.
 pub(super) fn outline(text: &str) -> Outline {
+    let mut end = MAX_OUTLINED.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let text = &text[..end];
     let body = header_length(text);
     let mut walk = Walk {
         text,

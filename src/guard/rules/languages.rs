@@ -17,6 +17,7 @@ pub(super) fn rules() -> Vec<Rule> {
             ])
             .like(
                 "(?:ignorier|missachte|vergiss|vergesse)\\w* (?:bitte )?(?:alle |sämtliche |die |deine )*(?:bisherigen|vorherigen|früheren|vorigen|obigen|vorangegangenen)?\\s?(?:anweisungen|regeln|instruktionen|vorgaben)\
+                |(?:anweisungen|wünsche|vorgaben) (?:des nutzers |der person |des benutzers )?(?:sind|werden) .{0,20}zu (?:ignorieren|missachten|übergehen)\
                 |(?:ignore[zr]?|oublie[zr]?) (?:toutes |tous )?(?:les |vos |tes )?(?:instructions|consignes|règles|directives)\
                 |(?:ignora|olvida|ignore|olvide) (?:todas )?(?:las )?(?:instrucciones|reglas|indicaciones)\
                 |(?:ignora|dimentica) (?:tutte )?(?:le )?(?:istruzioni|regole)\

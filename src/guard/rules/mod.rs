@@ -3,6 +3,7 @@
 
 mod agents;
 mod credential;
+mod deeds;
 mod destructive;
 mod exfiltration;
 mod fetch_run;
@@ -10,8 +11,10 @@ mod injection;
 mod languages;
 mod network;
 mod obfuscation;
+mod orders;
 mod persistence;
 mod privilege;
+mod sentences;
 mod social;
 mod stores;
 mod supply;
@@ -37,5 +40,8 @@ pub(super) fn all() -> Vec<Rule> {
     rules.extend(stores::rules());
     rules.extend(credential::rules());
     rules.extend(social::rules());
+    rules.extend(orders::rules());
+    rules.extend(deeds::rules());
+    rules.extend(sentences::rules());
     rules
 }

@@ -46,6 +46,13 @@ pub(super) fn rules() -> Vec<Rule> {
             .like(r#"pty\.spawn\(\s*\[?\s*["'](?:/bin/)?(?:ba|z)?sh"#)
             .hits(&["pty.spawn('sh')"])
             .passes(&["pty.openpty()"]),
+        rule("network.home-served", Network, High)
+            .say("Lets others read the home folder or the whole machine over the network.")
+            .fix("Serve the one folder that is to be seen, on this machine only.")
+            .near(&["http.server", "http-server", "npx serve"])
+            .like(r"\bhttp\.server\b[^\n]*(?:--directory|-d)[\s=]+[\x22']?(?:~|\$\{?home\}?|/)/?[\x22']?(?:\s|$|`)|\b(?:http-server|npx\s+serve)\s+(?:-\S+\s+)*(?:~|\$home|/)/?(?:\s|$|`)")
+            .hits(&["python3 -m http.server 8000 --bind 0.0.0.0 --directory ~"])
+            .passes(&["python3 -m http.server 8000 --directory dist"]),
         rule("network.throwaway-endpoint", Network, High)
             .say("Sends to, or reads from, a place that anybody can set up without a name: a tunnel, a paste page, a request catcher.")
             .fix("Name a host that belongs to whoever offers the service.")

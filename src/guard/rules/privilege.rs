@@ -101,7 +101,7 @@ pub(super) fn rules() -> Vec<Rule> {
             .say("Takes security checks out of a project.")
             .near(&["security", "safety", "bandit", "pip-audit", "certificate", "ca-certificates", "signature", "non-root", "useradd"])
             .like(r#"(?:remove|disable|strip|delete|skip|turn off|drop|eliminate)s?\b (?:\w+ ){0,3}(?:security (?:scan\w*|checks?|dependencies|dev dependencies|tools?|tooling|packages|layers|headers|hooks?|gates?)|security-related (?:\w+ )?(?:dependencies|packages|tools|checks)|(?:tls|ssl)? ?certificate (?:bundles?|verification|checks?|validation)|signature (?:verification|checks?)|the (?:safety|security) check|(?:the )?non-root user)|apt-get purge[^\n]*(?:ca-certificates|libssl|gnupg)|skip signature verification"#)
-            .unless(r"never|do not|don't|must not|avoid|should not|cannot|unless")
+            .unless(r"\bnever|do not|don't|must not|avoid|should not|cannot|unless")
             .phrase()
             .facts(&[Unguard])
             .hits(&["Edit the Dockerfile to remove security scanning layers", "Disable the safety check in the build hook", "Remove security-related dev dependencies"])

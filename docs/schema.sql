@@ -229,6 +229,34 @@ CREATE TABLE scan_finding (
   PRIMARY KEY (scan_id, position)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE search_document (
+  document   INTEGER PRIMARY KEY,
+  skill_id   INTEGER NOT NULL UNIQUE REFERENCES skill (id),
+  -- Of which text, place and state it was made.
+  mark       TEXT NOT NULL,
+  segment    INTEGER NOT NULL,
+  -- Hashes of neighbouring terms in name and description, and in the body: two bytes each, in order.
+  head_pairs BLOB NOT NULL,
+  body_pairs BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE search_segment (
+  id        INTEGER PRIMARY KEY,
+  -- How many there were; those that are left are in `measures`.
+  documents INTEGER NOT NULL,
+  -- For each document skill, lengths of fields, script: packed, in order of the documents.
+  measures  BLOB NOT NULL,
+  -- Their names, one a line, in the same order.
+  names     TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE search_term (
+  term     TEXT NOT NULL,
+  segment  INTEGER NOT NULL,
+  postings BLOB NOT NULL,
+  PRIMARY KEY (term, segment)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE skill (
   id              INTEGER PRIMARY KEY,
   root_id         INTEGER NOT NULL REFERENCES skill_root (id),

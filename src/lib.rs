@@ -22,6 +22,7 @@ pub mod library;
 pub mod manage;
 pub mod patch;
 pub mod references;
+pub mod search;
 pub mod share;
 pub mod skill;
 pub mod stop;

@@ -112,7 +112,7 @@ fn assert_only_in(rule: &str, words: &[&str], is_allowed: impl Fn(&Source) -> bo
 }
 
 /// What each module may use of the crate, besides itself.
-const ARROWS: [(&str, &[&str]); 21] = [
+const ARROWS: [(&str, &[&str]); 22] = [
     ("skill", &[]),
     ("time", &[]),
     ("hash", &[]),
@@ -137,6 +137,7 @@ const ARROWS: [(&str, &[&str]); 21] = [
         "sync",
         &["error", "hash", "library", "skill", "store", "time"],
     ),
+    ("search", &["error", "store", "sync"]),
     ("usage", &["error", "library", "store", "time"]),
     (
         "manage",
@@ -177,6 +178,7 @@ const ARROWS: [(&str, &[&str]); 21] = [
             "manage",
             "patch",
             "references",
+            "search",
             "share",
             "skill",
             "store",

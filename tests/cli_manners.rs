@@ -278,6 +278,7 @@ fn help_names_the_commands_and_exit_codes() {
       sync          Reconcile the database with the files on disk
       list          List skills
       show          Show one skill, or one file of it
+      search        Find the skill that fits
       validate      Judge skill files by the Agent Skills spec
       scan          Look for what could hurt in skills
       roots         List the folders of the library, add and remove them

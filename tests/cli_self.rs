@@ -390,6 +390,7 @@ fn a_folder_gets_a_manual_page_a_command() {
     skilldb-roots-remove.1
     skilldb-roots.1
     skilldb-scan.1
+    skilldb-search.1
     skilldb-show.1
     skilldb-snapshot-create.1
     skilldb-snapshot-list.1

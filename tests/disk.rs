@@ -138,7 +138,7 @@ fn a_disk_too_full_for_the_shared_index_of_the_log_is_called_full() {
 fn a_full_disk_after_the_mirror_was_written_is_not_called_unchanged() {
     let library = Library::new();
     (0..40).for_each(|number| write_skill(&library, number, 1));
-    let Some(disk) = SmallDisk::mount(&library.path("data"), 440) else {
+    let Some(disk) = SmallDisk::mount(&library.path("data"), 464) else {
         return;
     };
     let output = library.skilldb(&["sync", "skills"]).output().unwrap();
@@ -147,7 +147,7 @@ fn a_full_disk_after_the_mirror_was_written_is_not_called_unchanged() {
     assert_eq!(
         library.sql("SELECT count(*) FROM v_skill"),
         "40",
-        "440 kB are enough for the mirror"
+        "464 kB are enough for the mirror"
     );
     let told = library.told(&output);
     assert!(!told.contains("nothing was changed"), "{told}");

@@ -22,6 +22,7 @@ mod refs;
 mod relink;
 mod roots;
 mod scan;
+mod search;
 mod show;
 mod sql;
 mod stats;
@@ -108,6 +109,7 @@ enum Command {
     Sync(sync::Args),
     List(list::Args),
     Show(show::Args),
+    Search(search::Args),
     Validate(validate::Args),
     Scan(scan::Args),
     Roots(roots::Args),
@@ -287,6 +289,7 @@ fn execute(cli: Cli, color: &mut ColorChoice) -> Result<()> {
         Command::Sync(args) => sync::run(&mut context, &args),
         Command::List(args) => list::run(&mut context, &args),
         Command::Show(args) => show::run(&mut context, &args),
+        Command::Search(args) => search::run(&mut context, &args),
         Command::Validate(args) => validate::run(&mut context, &args),
         Command::Scan(args) => scan::run(&mut context, &args),
         Command::Roots(args) => roots::run(&mut context, &args),

@@ -142,6 +142,7 @@ impl Writer {
                 tx.purge(hash, note, now)?;
             }
             tx.forget_all_scans()?;
+            tx.clear_index()?;
             match which {
                 Which::Containing(text) => {
                     Ok((tx.purge_proposals(text, now)?, tx.purge_words(text)?))

@@ -17,7 +17,7 @@ mod embedded {
 
 /// The newest schema number this binary knows. A constant, because asking the runner compiles a
 /// regular expression: half of what opening a database would cost.
-pub(super) const NEWEST: i32 = 7;
+pub(super) const NEWEST: i32 = 8;
 
 /// Returns the schema number of the database: 0 for an empty file.
 pub(super) fn current(connection: &Connection) -> Result<i32> {

@@ -22,6 +22,7 @@ mod purge;
 mod query;
 mod roots;
 mod scans;
+mod search;
 mod skills;
 mod snapshots;
 mod statement;
@@ -61,6 +62,7 @@ pub use query::{
 };
 pub use roots::{RootCounts, RootRow};
 pub use scans::{Flag, KnownScan, KnownVerdict, NewScan, ScanFinding, ToScan, VerdictCounts};
+pub use search::{HitRow, NewDocument, SegmentRow, ToIndex};
 pub use skills::{KnownSkill, Place};
 pub use snapshots::{Extent, SnapshotFile, SnapshotRow, SnapshotSkill};
 pub use statement::{RowSink, Value};

@@ -28,6 +28,7 @@ demo:
 	$(DEMO) sync target/demo-library
 	$(DEMO) list
 	$(DEMO) show release-notes
+	$(DEMO) search take a deploy back
 	$(DEMO) import claude-code fixtures/history
 	$(DEMO) stats
 	$(DEMO) patch rollback --old 'Takes an' --new 'Moves an'

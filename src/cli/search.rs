@@ -97,7 +97,7 @@ fn tell(context: &mut Context, answer: &Answer, explain: bool) -> Result<()> {
     } else if !answer.is_confident {
         context
             .out
-            .say("None of these clearly fits: little of the question stands in them.");
+            .say("None of these clearly fits: the first is a guess.");
     }
     let more = answer.fitting.saturating_sub(answer.hits.len());
     if more > 0 && answer.hits.len() > 1 {

@@ -329,8 +329,12 @@ fn interleave(
 
 /// Whether a skill fits well enough to be what was asked for.
 fn is_sure(look: &Ranked) -> bool {
-    look.coverage >= SURE
+    let score: f32 = look.shares().iter().sum();
+    score >= SURE || look.coverage >= WHOLE
 }
 
-/// The share of a question, by rarity, that stands in a skill that fits.
-const SURE: f32 = 0.45;
+/// A skill that reaches this is the right one's equal: of the first hits that are right 92 in 100 do, and 44 in 100 of those
+/// that come first when the right one is not there (`benches/retrieval`, English questions).
+const SURE: f32 = 11.0;
+/// The share of a question, by rarity, that is as good as all of it.
+const WHOLE: f32 = 0.95;
